@@ -285,7 +285,7 @@ impl<K: Clone + Eq + Hash> State<K> {
 
 /// An instant that can be waited for; rules may name any duration, and a year is as good as never.
 fn from_now(delay: Duration) -> Instant {
-    Instant::now() + delay.min(Duration::from_secs(365 * 24 * 3600))
+    Instant::now() + delay.min(Duration::from_hours(365 * 24))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ impl Backoff {
     /// Of a failed pass: from 0.5 s to 5 minutes.
     pub const PASS: Self = Self {
         base: Duration::from_millis(500),
-        cap: Duration::from_secs(5 * 60),
+        cap: Duration::from_mins(5),
     };
 
     /// The wait after so many failures in a row; `random` is between 0 and 1.
@@ -45,20 +45,20 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_cap_and_never_overflow() {
-        let longest = |failures| Backoff::PASS.delay(failures, 1.0).as_secs_f64();
-        let waits: Vec<f64> = (1..=5).map(longest).collect();
-        assert_eq!(waits, [0.5, 1.0, 2.0, 4.0, 8.0]);
+        let longest = |failures| Backoff::PASS.delay(failures, 1.0).as_millis();
+        let waits: Vec<u128> = (1..=5).map(longest).collect();
+        assert_eq!(waits, [500, 1000, 2000, 4000, 8000]);
         for failures in [11, 32, 33, 64, u32::MAX] {
-            assert_eq!(longest(failures), 300.0, "{failures}");
+            assert_eq!(longest(failures), 300_000, "{failures}");
         }
-        assert_eq!(longest(0), 0.5, "no failure counts as the first");
+        assert_eq!(longest(0), 500, "no failure counts as the first");
     }
 
     #[test]
     fn chance_takes_at_most_half_away() {
         let backoff = Backoff {
             base: Duration::from_secs(1),
-            cap: Duration::from_secs(60),
+            cap: Duration::from_mins(1),
         };
         assert_eq!(backoff.delay(2, 0.0), Duration::from_secs(1));
         assert_eq!(backoff.delay(2, 0.5), Duration::from_millis(1500));

@@ -37,7 +37,7 @@ pub(super) struct Place {
 /// Deficit round robin in which every key costs one.
 #[derive(Debug)]
 pub(super) struct Lanes<K> {
-    lanes: [BTreeMap<u64, (K, Instant)>; LANES],
+    waiting: [BTreeMap<u64, (K, Instant)>; LANES],
     turn: usize,
     share: u32,
 }
@@ -45,18 +45,18 @@ pub(super) struct Lanes<K> {
 impl<K> Lanes<K> {
     pub(super) fn new() -> Self {
         Self {
-            lanes: [const { BTreeMap::new() }; LANES],
+            waiting: [const { BTreeMap::new() }; LANES],
             turn: 0,
             share: SHARES[0],
         }
     }
 
     pub(super) fn push(&mut self, place: Place, key: K) {
-        self.lanes[place.lane as usize].insert(place.ticket, (key, place.since));
+        self.waiting[place.lane as usize].insert(place.ticket, (key, place.since));
     }
 
     pub(super) fn remove(&mut self, place: Place) {
-        self.lanes[place.lane as usize].remove(&place.ticket);
+        self.waiting[place.lane as usize].remove(&place.ticket);
     }
 
     /// The next key, and the lane it waited in.
@@ -64,7 +64,7 @@ impl<K> Lanes<K> {
         // Once around, and back to where we began with a new share.
         for _ in 0..=LANES {
             if self.share > 0
-                && let Some((_, (key, _))) = self.lanes[self.turn].pop_first()
+                && let Some((_, (key, _))) = self.waiting[self.turn].pop_first()
             {
                 self.share -= 1;
                 return Some((ORDER[self.turn], key));
@@ -78,18 +78,18 @@ impl<K> Lanes<K> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.lanes.iter().map(BTreeMap::len).sum()
+        self.waiting.iter().map(BTreeMap::len).sum()
     }
 
     /// Since when the one who waited longest waits.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.lanes
+        self.waiting
             .iter()
             .filter_map(|lane| Some(lane.first_key_value()?.1.1))
             .min()
     }
 
     pub(super) fn clear(&mut self) {
-        self.lanes.iter_mut().for_each(BTreeMap::clear);
+        self.waiting.iter_mut().for_each(BTreeMap::clear);
     }
 }

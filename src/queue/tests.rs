@@ -334,6 +334,35 @@ async fn a_dropped_wait_takes_nothing_with_it() {
     assert_eq!(ready(&queue).await, Some(1));
 }
 
+#[tokio::test(start_paused = true)]
+async fn after_a_quiet_time_the_most_urgent_lane_is_first() {
+    let queue = queue();
+    queue.add(0, Finish);
+    assert_eq!(drain(&queue).await, [0]);
+    for (key, lane) in [(1, Bulk), (2, Drift), (3, Edit), (4, Finish)] {
+        queue.add(key, lane);
+    }
+    assert_eq!(drain(&queue).await, [4, 3, 2, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_run_wakes_whoever_waits() {
+    for again in [Again::No, Again::After(SECOND, Drift), Again::Failed] {
+        let queue = Arc::new(queue());
+        queue.add(1, Edit);
+        assert_eq!(queue.next().await, Some(1));
+        if again == Again::No {
+            queue.add(1, Edit);
+        }
+        let sleeper = Arc::clone(&queue);
+        let sleeper = tokio::spawn(async move { sleeper.next().await });
+        tokio::task::yield_now().await;
+        queue.done(&1, again);
+        let woken = timeout(2 * SECOND, sleeper).await;
+        assert_eq!(woken.expect("woken").unwrap(), Some(1), "{again:?}");
+    }
+}
+
 /// Two sleepers: one is woken to watch the first timer, then gets work and is busy past it.
 #[tokio::test(start_paused = true)]
 async fn a_timer_is_noticed_although_the_one_who_watched_it_is_busy() {

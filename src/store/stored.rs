@@ -186,7 +186,7 @@ impl Stored {
     }
 
     /// Whether another reading of the same version has the same content. It need not: a new default in a
-    /// CustomResourceDefinition shows in every read, without a new resourceVersion.
+    /// `CustomResourceDefinition` shows in every read, without a new resourceVersion.
     pub(super) fn same(&self, other: &Self) -> bool {
         self.resource_version == other.resource_version
             && self.json == other.json

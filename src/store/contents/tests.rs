@@ -90,6 +90,15 @@ fn a_deletion_at_the_version_that_was_answered_counts() {
 }
 
 #[test]
+fn an_answer_that_took_the_object_out_of_the_watch_does_not_bring_it_back() {
+    let mut contents = synced_at(10);
+    contents.page(10, vec![object("a", 9)]);
+    assert!(contents.deleted(&name("a"), 15).is_some());
+    assert!(contents.observe(object("a", 15)).is_none());
+    assert_eq!((shown(&contents).as_str(), contents.delivered), ("", 15));
+}
+
+#[test]
 fn a_list_removes_what_it_does_not_name_unless_that_is_newer() {
     let mut contents = synced_at(10);
     contents.applied(object("old", 11));
@@ -272,7 +281,7 @@ impl World {
         };
         let delivered = self.contents.delivered;
         when(self.now < self.history.len() as u64, &|world| {
-            world.now += 1
+            world.now += 1;
         });
         when(self.listing.is_none() && delivered < self.now, &|world| {
             let version = delivered + 1;
