@@ -1,0 +1,168 @@
+//! What the cache shows, and in which order it may learn: the rules of the [store](super), without locks.
+//!
+//! In: lists, events and answers in any interleaving. Out: the objects, and what changed.
+//! Never here: locks, subscribers, a client.
+
+use super::stored::Stored;
+use super::{Change, Index};
+use crate::object::ObjectId;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// Namespace and name. The kind is the same for all objects of a store.
+pub(crate) type Name = (Arc<str>, Arc<str>);
+
+/// The name of an object.
+pub(crate) fn name_of(id: &ObjectId) -> Name {
+    (Arc::clone(&id.namespace), Arc::clone(&id.name))
+}
+
+#[derive(Clone)]
+pub(super) struct Contents {
+    pub(super) objects: BTreeMap<Name, Arc<Stored>>,
+    /// By what `index` says of an object.
+    indexed: BTreeSet<(Arc<str>, Name)>,
+    index: Option<Index>,
+    /// The highest version that the stream has passed: all before it has been heard.
+    pub(super) delivered: u64,
+    pub(super) synced: bool,
+}
+
+impl Contents {
+    pub(super) fn new(index: Option<Index>) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            indexed: BTreeSet::new(),
+            index,
+            delivered: 0,
+            synced: false,
+        }
+    }
+
+    /// Items of a list taken at `version`; the list may have more.
+    pub(super) fn page(&mut self, version: u64, items: Vec<Stored>) -> Vec<Change> {
+        let rewound = self.rewound(version);
+        let mut changes = Vec::new();
+        for item in items {
+            let known = self.objects.get(&name_of(&item.id));
+            let keep = |stored: &Arc<Stored>| {
+                stored.same(&item) || (!rewound && stored.resource_version > item.resource_version)
+            };
+            if !known.is_some_and(keep) {
+                changes.push(self.put(item));
+            }
+        }
+        changes
+    }
+
+    /// The list taken at `version` is complete, and these are all names in it.
+    pub(super) fn listed(&mut self, version: u64, names: &HashSet<Name>) -> Vec<Change> {
+        let rewound = self.rewound(version);
+        let gone = |(name, stored): (&Name, &Arc<Stored>)| {
+            let outlives = !rewound && stored.resource_version > version;
+            (!outlives && !names.contains(name)).then(|| name.clone())
+        };
+        let gone: Vec<Name> = self.objects.iter().filter_map(gone).collect();
+        self.delivered = version;
+        self.synced = true;
+        gone.iter().filter_map(|name| self.take(name)).collect()
+    }
+
+    /// The stream says that an object is there, or has changed.
+    pub(super) fn applied(&mut self, object: Stored) -> Option<Change> {
+        self.bookmark(object.resource_version);
+        let known = self.objects.get(&name_of(&object.id));
+        let news = known.is_none_or(|stored| stored.resource_version < object.resource_version);
+        news.then(|| self.put(object))
+    }
+
+    /// The stream says that an object is gone since `version`, or no longer selected.
+    pub(super) fn deleted(&mut self, name: &Name, version: u64) -> Option<Change> {
+        self.bookmark(version);
+        let known = self.objects.get(name)?;
+        (known.resource_version <= version)
+            .then(|| self.take(name))
+            .flatten()
+    }
+
+    /// The stream has passed `version`.
+    pub(super) fn bookmark(&mut self, version: u64) {
+        self.delivered = self.delivered.max(version);
+    }
+
+    /// The answer to a write of our own.
+    pub(super) fn observe(&mut self, answer: Stored) -> Option<Change> {
+        if answer.resource_version <= self.delivered {
+            return None;
+        }
+        let known = self.objects.get(&name_of(&answer.id));
+        let news = known.is_none_or(|stored| stored.resource_version < answer.resource_version);
+        news.then(|| Change {
+            own: true,
+            ..self.put(answer)
+        })
+    }
+
+    /// All objects of which `index` says this.
+    pub(super) fn indexed(&self, key: &str) -> Vec<Arc<Stored>> {
+        let empty: Arc<str> = "".into();
+        let first = (Arc::from(key), (Arc::clone(&empty), empty));
+        let range = self
+            .indexed
+            .range(first..)
+            .take_while(|(other, _)| &**other == key);
+        range
+            .filter_map(|(_, name)| self.objects.get(name).cloned())
+            .collect()
+    }
+
+    /// A list is a consistent read that begins after all that was delivered. If it is older, the server's history was
+    /// rewritten (etcd restored from a backup), and versions from before say nothing any more.
+    fn rewound(&self, version: u64) -> bool {
+        version < self.delivered
+    }
+
+    fn put(&mut self, mut object: Stored) -> Change {
+        let before = self.objects.get(&name_of(&object.id)).cloned();
+        if let Some(before) = &before {
+            // One allocation of the name per object, however often it changes.
+            object.id = before.id.clone();
+        }
+        let name = name_of(&object.id);
+        let after = Arc::new(object);
+        self.reindex(&name, before.as_ref(), Some(&after));
+        self.objects.insert(name, Arc::clone(&after));
+        Change {
+            id: after.id.clone(),
+            before,
+            after: Some(after),
+            own: false,
+        }
+    }
+
+    fn take(&mut self, name: &Name) -> Option<Change> {
+        let before = self.objects.remove(name)?;
+        self.reindex(name, Some(&before), None);
+        Some(Change {
+            id: before.id.clone(),
+            before: Some(before),
+            after: None,
+            own: false,
+        })
+    }
+
+    fn reindex(&mut self, name: &Name, before: Option<&Arc<Stored>>, after: Option<&Arc<Stored>>) {
+        let Some(index) = &self.index else { return };
+        let key = |object: Option<&Arc<Stored>>| Some(Arc::<str>::from(index(object?)?));
+        let (before, after) = (key(before), key(after));
+        if before != after {
+            if let Some(key) = before {
+                self.indexed.remove(&(key, name.clone()));
+            }
+            self.indexed.extend(after.map(|key| (key, name.clone())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
