@@ -1,0 +1,402 @@
+//! Whether our entry covers the intent, without a schema.
+//!
+//! In: the intent, our fields, the live object, the ignored paths. Out: covered, or every mismatch by path.
+//! Never here: comparing values with the live object, since defaults, quantities and admission make them differ for
+//! ever; what counts is that we own what we want, want what we own, and that our elements keep their order.
+//!
+//! Why it can work without a schema: the entry itself shows the shape. A map has `f:` children, a keyed list `k:`, a
+//! set `v:`, and what is owned as a whole (scalars, atomic lists and maps) has none.
+
+mod assign;
+
+pub(super) use assign::assign;
+
+use super::entry::{fields_of, managers};
+use super::fields::FieldSet;
+use super::ignore::{Cursor, Ignored, Level};
+use super::path::{FieldPath, Step, Trail};
+use serde_json::{Map, Value};
+use std::cell::OnceCell;
+use std::fmt;
+
+/// What [`matches`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Matching {
+    /// We own exactly what the intent says, in its order.
+    Covered,
+    /// At least one mismatch, in the order of the walk.
+    Differs(Vec<Mismatch>),
+}
+
+/// One way in which our entry and the intent differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Wanted, but not owned: somebody changed or removed it, or it was never applied.
+    NotOwned(FieldPath),
+    /// Owned, but no longer wanted.
+    OwnedNotDesired(FieldPath),
+    /// Our elements of this keyed list stand in another order.
+    OrderDiffers(FieldPath),
+    /// It cannot be told which elements of this list are ours, since the entry lost too many of them.
+    Ambiguous(FieldPath),
+    /// Owned and wanted, but not there: admission removed it, or the server dropped a field it does not know.
+    Absent(FieldPath),
+}
+
+impl Mismatch {
+    /// Where.
+    pub fn path(&self) -> &FieldPath {
+        match self {
+            Self::NotOwned(path)
+            | Self::OwnedNotDesired(path)
+            | Self::OrderDiffers(path)
+            | Self::Ambiguous(path)
+            | Self::Absent(path) => path,
+        }
+    }
+}
+
+/// `spec.replicas is no longer ours`; carries no values.
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self {
+            Self::NotOwned(_) => "is no longer ours",
+            Self::OwnedNotDesired(_) => "is ours but no longer wanted",
+            Self::OrderDiffers(_) => "is in another order",
+            Self::Ambiguous(_) => "has lost too many elements to tell which are ours",
+            Self::Absent(_) => "is ours but missing",
+        };
+        write!(f, "{} {what}", self.path())
+    }
+}
+
+/// Matches the canonical `intent` with the fields of our entry in `live` (of the same apiVersion).
+///
+/// The rules: every wanted field is owned and every owned field wanted, except ignored paths, status, and the
+/// metadata that the server keeps. A leaf owns the whole value; that it is absent is legal if the wanted value is
+/// empty, zero, false or null. An element of a list belongs to the key that it fits, by elimination. Members of sets
+/// are found by equality. A list without elements is owned by nobody, so it needs no entry.
+///
+/// `live` should still have its `managedFields`: when the last key below an untyped map was taken from us, our entry
+/// looks like one that owns the whole map, and only the other entries tell.
+pub fn matches(intent: &Value, fields: &FieldSet, live: &Value, ignored: &Ignored) -> Matching {
+    let mut walk = Walk {
+        object: live,
+        others: OnceCell::new(),
+        found: Vec::new(),
+    };
+    let nothing = Map::new();
+    let cursor = ignored.cursor(Level::Object);
+    let wanted = intent.as_object().unwrap_or(&nothing);
+    walk.map(
+        wanted,
+        Place {
+            fields,
+            live: Some(live),
+            trail: &Trail::ROOT,
+            cursor: &cursor,
+        },
+    );
+    if walk.found.is_empty() {
+        Matching::Covered
+    } else {
+        Matching::Differs(walk.found)
+    }
+}
+
+struct Walk<'a> {
+    object: &'a Value,
+    /// What everybody owns, parsed when first needed.
+    others: OnceCell<Vec<FieldSet>>,
+    found: Vec<Mismatch>,
+}
+
+/// Where the walk stands: the same place in our entry, in the live object, in the path and in the ignored paths.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    fields: &'a FieldSet,
+    live: Option<&'a Value>,
+    trail: &'a Trail<'a>,
+    cursor: &'a Cursor<'a>,
+}
+
+impl Walk<'_> {
+    fn report(&mut self, mismatch: fn(FieldPath) -> Mismatch, trail: &Trail<'_>) {
+        self.found.push(mismatch(trail.path()));
+    }
+
+    fn value(&mut self, wanted: &Value, place: Place<'_>) {
+        match wanted {
+            _ if place.fields.is_leaf() => self.leaf(wanted, place),
+            Value::Object(map) => self.map(map, place),
+            Value::Array(list) => self.list(list, place),
+            // The entry has parts of a map or list where the intent has a scalar.
+            _ => self.report(Mismatch::NotOwned, place.trail),
+        }
+    }
+
+    fn map(&mut self, wanted: &Map<String, Value>, place: Place<'_>) {
+        for (name, value) in wanted {
+            let Some(cursor) = place.cursor.field(name) else {
+                continue;
+            };
+            let trail = &place.trail.field(name);
+            let live = place.live.and_then(|live| live.get(name));
+            match place.fields.field(name) {
+                Some(fields) => self.value(
+                    value,
+                    Place {
+                        fields,
+                        live,
+                        trail,
+                        cursor: &cursor,
+                    },
+                ),
+                None => self.unowned(value, live, trail, &cursor),
+            }
+        }
+        for child in place.fields.children() {
+            if !matches!(&child.step, Step::Field(name) if wanted.contains_key(&**name)) {
+                self.unwanted(&child.step, &child.below, place);
+            }
+        }
+    }
+
+    /// Something wanted that has no entry. Told as deep as maps go. A list without elements needs none, nor does a map of
+    /// only such; but if the live list has elements and is owned as a whole, it was taken from us.
+    fn unowned(
+        &mut self,
+        wanted: &Value,
+        live: Option<&Value>,
+        trail: &Trail<'_>,
+        cursor: &Cursor<'_>,
+    ) {
+        match wanted {
+            Value::Object(map) if !map.is_empty() => {
+                for (name, value) in map {
+                    if let Some(cursor) = cursor.field(name) {
+                        let live = live.and_then(|live| live.get(name));
+                        self.unowned(value, live, &trail.field(name), &cursor);
+                    }
+                }
+            }
+            Value::Array(list) => {
+                let mut elements = list.iter().enumerate();
+                let wanted = elements.any(|(at, item)| cursor.element(at, item).is_some());
+                let filled = || {
+                    live.and_then(Value::as_array)
+                        .is_some_and(|list| !list.is_empty())
+                };
+                if wanted || (list.is_empty() && filled() && self.owned_as_a_whole(&trail.path())) {
+                    self.report(Mismatch::NotOwned, trail);
+                }
+            }
+            _ => self.report(Mismatch::NotOwned, trail),
+        }
+    }
+
+    fn list(&mut self, wanted: &[Value], place: Place<'_>) {
+        let (fields, trail) = (place.fields, place.trail);
+        let assigned = assign(wanted, fields);
+        let live = place
+            .live
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let positions = positions(fields, live);
+        let (mut last, mut ordered) = (None, true);
+        for (index, (element, child)) in wanted.iter().zip(&assigned.children).enumerate() {
+            let Some(cursor) = place.cursor.element(index, element) else {
+                continue;
+            };
+            let Some(child) = *child else {
+                if !assigned.ambiguous.contains(&index) {
+                    let step = name_unowned(fields, index, element);
+                    self.report(Mismatch::NotOwned, &trail.step(&step));
+                }
+                continue;
+            };
+            let owned = &fields.children()[child];
+            let trail = &trail.step(&owned.step);
+            let Some(position) = positions[child] else {
+                self.report(Mismatch::Absent, trail);
+                continue;
+            };
+            if let Step::Key(_) = owned.step {
+                ordered &= last.is_none_or(|last| last < position);
+                last = Some(position);
+            }
+            let live = live.get(position);
+            self.value(
+                element,
+                Place {
+                    fields: &owned.below,
+                    live,
+                    trail,
+                    cursor: &cursor,
+                },
+            );
+        }
+        if !ordered {
+            self.report(Mismatch::OrderDiffers, trail);
+        }
+        if !assigned.ambiguous.is_empty() {
+            // Elements that could be several of the rest: the rest is not "unwanted" then.
+            return self.report(Mismatch::Ambiguous, trail);
+        }
+        let mut used = vec![false; fields.children().len()];
+        assigned
+            .children
+            .iter()
+            .flatten()
+            .for_each(|&child| used[child] = true);
+        for (child, _) in fields.children().iter().zip(used).filter(|(_, used)| !used) {
+            self.unwanted(&child.step, &child.below, place);
+        }
+    }
+
+    /// A leaf, where the whole value is ours. Values are not compared.
+    fn leaf(&mut self, wanted: &Value, place: Place<'_>) {
+        match (wanted, place.live) {
+            (Value::Object(map), Some(live)) => self.inside_leaf(map, live, place),
+            (wanted, None) if !hollow(wanted) => self.report(Mismatch::Absent, place.trail),
+            _ => {}
+        }
+    }
+
+    /// A leaf that was wanted as a map is either atomic, or what is left of an untyped map after others took every key
+    /// of ours in it. In the second case somebody owns such a key by itself, or it is gone.
+    fn inside_leaf(&mut self, wanted: &Map<String, Value>, live: &Value, place: Place<'_>) {
+        for (name, value) in wanted {
+            if place.cursor.field(name).is_none() {
+                continue;
+            }
+            let trail = &place.trail.field(name);
+            if self.owned_by_itself(&trail.path()) {
+                self.report(Mismatch::NotOwned, trail);
+            } else if live.get(name).is_none() && !hollow(value) {
+                self.report(Mismatch::Absent, trail);
+            }
+        }
+    }
+
+    /// Whether somebody owns exactly this place.
+    fn owned_by_itself(&self, path: &FieldPath) -> bool {
+        self.owners(path).next().is_some()
+    }
+
+    /// Whether somebody owns exactly this place and nobody only parts of it.
+    fn owned_as_a_whole(&self, path: &FieldPath) -> bool {
+        self.owned_by_itself(path) && self.owners(path).all(FieldSet::is_leaf)
+    }
+
+    fn owners(&self, path: &FieldPath) -> impl Iterator<Item = &FieldSet> {
+        let object = self.object;
+        let all = || {
+            let managed_fields = object
+                .get("metadata")
+                .and_then(|meta| meta.get("managedFields"));
+            let entries = managed_fields.into_iter().flat_map(managers);
+            entries.filter_map(|(_, entry)| fields_of(entry)).collect()
+        };
+        let others: &Vec<_> = self.others.get_or_init(all);
+        others
+            .iter()
+            .filter_map(move |fields| fields.at(path, object))
+    }
+
+    /// Something owned that the intent does not have; told as one path unless parts of it are ignored.
+    fn unwanted(&mut self, step: &Step, fields: &FieldSet, place: Place<'_>) {
+        let trail = &place.trail.step(step);
+        let (live, cursor) = match step {
+            Step::Field(name) => (
+                place.live.and_then(|live| live.get(&**name)),
+                place.cursor.field(name),
+            ),
+            _ if place.cursor.is_idle() => return self.report(Mismatch::OwnedNotDesired, trail),
+            element => {
+                let list = place.live.and_then(Value::as_array);
+                let mut found = list.into_iter().flatten().enumerate();
+                let found = found.find(|(index, live)| is_element(element, *index, live));
+                let (index, live) = found.unzip();
+                let probe = || probe(element);
+                let seen = live.map_or_else(probe, Value::clone);
+                (
+                    live,
+                    place.cursor.element(index.unwrap_or(usize::MAX), &seen),
+                )
+            }
+        };
+        match cursor {
+            None => {}
+            Some(cursor) if fields.is_leaf() || cursor.is_idle() => {
+                self.report(Mismatch::OwnedNotDesired, trail);
+            }
+            Some(cursor) => {
+                for child in fields.children() {
+                    let place = Place {
+                        fields,
+                        live,
+                        trail,
+                        cursor: &cursor,
+                    };
+                    self.unwanted(&child.step, &child.below, place);
+                }
+            }
+        }
+    }
+}
+
+/// Where each owned child first stands in the live list.
+fn positions(fields: &FieldSet, live: &[Value]) -> Vec<Option<usize>> {
+    let mut positions = vec![None; fields.children().len()];
+    for (position, element) in live.iter().enumerate() {
+        if let Some(child) = fields.element(position, element) {
+            positions[child].get_or_insert(position);
+        }
+    }
+    positions
+}
+
+/// Whether the server may store this value as nothing.
+fn hollow(wanted: &Value) -> bool {
+    match wanted {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.values().all(hollow),
+    }
+}
+
+/// Names a wanted element that is not ours as its list names the others, so that no other value is shown.
+fn name_unowned(fields: &FieldSet, index: usize, element: &Value) -> Step {
+    let mut steps = fields.children().iter().map(|child| &child.step);
+    let as_key = steps.find_map(|step| match step {
+        Step::Key(key) => Some(key.stated_by(element).map(Step::Key)),
+        Step::Value(_) => Some(Some(Step::Value(Box::new(element.clone())))),
+        _ => None,
+    });
+    as_key
+        .flatten()
+        .unwrap_or_else(|| Step::of_element(index, element))
+}
+
+fn is_element(step: &Step, index: usize, element: &Value) -> bool {
+    match step {
+        Step::Key(key) => key.fits(element),
+        Step::Value(value) => **value == *element,
+        Step::Index(position) => *position == index,
+        Step::Field(_) => false,
+    }
+}
+
+/// What an owned element that is no longer live looks like, to see whether it is ignored.
+fn probe(step: &Step) -> Value {
+    match step {
+        Step::Key(key) => key.to_element(),
+        Step::Value(value) => (**value).clone(),
+        _ => Value::Null,
+    }
+}
