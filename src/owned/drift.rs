@@ -190,3 +190,70 @@ fn kept<'a>(list: &'a [Value], cursor: &Cursor<'a>) -> Vec<(usize, &'a Value, Cu
         .filter_map(|(at, item)| Some((at, item, cursor.element(at, item)?)))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    fn told(fields: &Value, before: &Value, after: &Value) -> Vec<String> {
+        let fields = FieldSet::deserialize(fields).unwrap();
+        let shown = |value: Option<Value>| value.map_or("absent".into(), |value| value.to_string());
+        let differences = differences(&fields, before, after, &Ignored::default()).into_iter();
+        let line =
+            |one: Difference| format!("{}: {} -> {}", one.path, shown(one.ours), shown(one.theirs));
+        differences.map(line).collect()
+    }
+
+    #[test]
+    fn whole_values_are_told_as_deep_as_their_shapes_agree() {
+        let fields = json!({"f:rules": {}, "f:selector": {}});
+        let before =
+            json!({"rules": [{"verbs": ["get"]}, {"verbs": ["list"]}], "selector": {"a": "b"}});
+        let after =
+            json!({"rules": [{"verbs": ["get"]}, {"verbs": ["*"]}], "selector": {"c": "d"}});
+        assert_eq!(
+            told(&fields, &before, &after),
+            [
+                r#"rules[1].verbs[0]: "list" -> "*""#,
+                r#"selector.a: "b" -> absent"#,
+                r#"selector.c: absent -> "d""#,
+            ]
+        );
+        let longer = json!({"rules": [{}, {}, {}], "selector": "text"});
+        assert_eq!(
+            told(&fields, &before, &longer),
+            [
+                r#"rules: [{"verbs":["get"]},{"verbs":["list"]}] -> [{},{},{}]"#,
+                r#"selector: {"a":"b"} -> "text""#,
+            ]
+        );
+    }
+
+    #[test]
+    fn an_order_is_told_once_and_by_key_beside_what_came_and_went() {
+        let key = |name: &str| format!(r#"k:{{"n":"{name}"}}"#);
+        let fields =
+            json!({"f:l": {key("a"): {"f:n": {}}, key("b"): {"f:n": {}}, key("c"): {"f:n": {}}}});
+        let list = |names: &[&str]| -> Value {
+            json!({"l": names.iter().map(|name| json!({"n": name})).collect::<Value>()})
+        };
+        let told = |before: &[&str], after: &[&str]| told(&fields, &list(before), &list(after));
+        assert_eq!(
+            told(&["c", "a"], &["x", "a", "c"]),
+            [r#"l: ["n=c","n=a"] -> ["n=a","n=c"]"#]
+        );
+        assert_eq!(
+            told(&["a", "b", "c"], &["c", "a"]),
+            [
+                r#"l[n=b]: {"n":"b"} -> absent"#,
+                r#"l: ["n=a","n=c"] -> ["n=c","n=a"]"#,
+            ]
+        );
+        assert_eq!(
+            told(&["a"], &["b", "a"]),
+            [r#"l[n=b]: absent -> {"n":"b"}"#]
+        );
+    }
+}

@@ -4,45 +4,121 @@
 //! Never here: rewriting entries; the rest of the object.
 
 use super::fields::FieldSet;
-use super::path::FieldPath;
-use serde::Deserialize;
+use super::path::{FieldPath, Step};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a manager owns through server-side apply on the object itself. There is at most one such entry per manager:
 /// the server identifies applies by manager and subresource, not by version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The version in which `fields` speaks. If it is not the intent's, field names may differ: apply.
-    pub api_version: String,
-    /// The owned fields.
-    pub fields: FieldSet,
+#[derive(Debug)]
+pub struct Entry<'a> {
+    /// The version in which the fields speak. If it is not the intent's, field names may differ: apply.
+    pub api_version: Cow<'a, str>,
+    /// A hash of what is owned, to see without parsing that it is what it was. The same for text and value, and in
+    /// every process of one build; not for storing.
+    pub fingerprint: u64,
+    fields: Raw<'a>,
 }
 
-/// Our entry. `None` if there is none, or none that can be understood: then the object is to be applied.
-pub fn our_entry(managed_fields: &Value, manager: &str) -> Option<Entry> {
+#[derive(Debug)]
+enum Raw<'a> {
+    Value(&'a Value),
+    Text(&'a RawValue),
+}
+
+impl Entry<'_> {
+    /// Parses what is owned. `None` if the server speaks a dialect we do not know: then the object is to be applied.
+    pub fn fields(&self) -> Option<FieldSet> {
+        match self.fields {
+            Raw::Value(value) => FieldSet::deserialize(value).ok(),
+            Raw::Text(text) => serde_json::from_str(text.get()).ok(),
+        }
+    }
+}
+
+/// Our entry. `None` if there is none: then the object is to be applied.
+pub fn our_entry<'a>(managed_fields: &'a Value, manager: &str) -> Option<Entry<'a>> {
     let (_, entry) = managers(managed_fields).find(|(holder, _)| holder.is_apply_of(manager))?;
+    let fields = entry.get("fieldsV1")?;
     Some(Entry {
-        api_version: entry.get("apiVersion")?.as_str()?.to_owned(),
-        fields: FieldSet::deserialize(entry.get("fieldsV1")?).ok()?,
+        api_version: entry.get("apiVersion")?.as_str()?.into(),
+        fingerprint: Fingerprint::deserialize(fields).ok()?.0,
+        fields: Raw::Value(fields),
     })
 }
 
-/// The same from JSON text, without building a tree of the other entries.
-pub fn our_entry_in_text(managed_fields: &RawValue, manager: &str) -> Option<Entry> {
+/// The same from JSON text, without building a tree.
+pub fn our_entry_in_text<'a>(managed_fields: &'a RawValue, manager: &str) -> Option<Entry<'a>> {
     let entries: Vec<TextEntry<'_>> = serde_json::from_str(managed_fields.get()).ok()?;
     let entry = entries
         .into_iter()
         .find(|entry| entry.holder().is_apply_of(manager))?;
+    let fields = entry.fields_v1?;
     Some(Entry {
-        api_version: entry.api_version.into_owned(),
-        fields: serde_json::from_str(entry.fields_v1?.get()).ok()?,
+        api_version: entry.api_version,
+        fingerprint: serde_json::from_str::<Fingerprint>(fields.get()).ok()?.0,
+        fields: Raw::Text(fields),
     })
 }
 
-#[derive(Deserialize)]
+/// A hash of `FieldsV1` read in passing. Siblings are added up, so their order does not matter; `.` does not count.
+struct Fingerprint(u64);
+
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Self(0))
+    }
+}
+
+impl<'de> Visitor<'de> for Fingerprint {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of owned fields")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some(hasher) = map.next_key_seed(HashedName)? {
+            let Self(below) = map.next_value()?;
+            if let Some(mut hasher) = hasher {
+                hasher.write_u64(below);
+                self.0 = self.0.wrapping_add(hasher.finish());
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// Hashes a key where it stands; nothing for `.`.
+struct HashedName;
+
+impl<'de> DeserializeSeed<'de> for HashedName {
+    type Value = Option<DefaultHasher>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for HashedName {
+    type Value = Option<DefaultHasher>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an owned field")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        Ok((name != ".").then_some(hasher))
+    }
+}
+
+#[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TextEntry<'a> {
     #[serde(borrow, default)]
@@ -124,7 +200,7 @@ pub fn managers(managed_fields: &Value) -> impl Iterator<Item = (Holder<'_>, &Va
 /// was made for. After a forced apply the loser is no longer named, so ask with the `managedFields` from before.
 pub fn holders<'a>(managed_fields: &'a Value, path: &FieldPath, object: &Value) -> Vec<Holder<'a>> {
     let mut holders: Vec<_> = managers(managed_fields)
-        .filter(|(_, entry)| fields_of(entry).is_some_and(|fields| fields.touches(path, object)))
+        .filter(|(_, entry)| touches(entry, path, object))
         .map(|(holder, _)| holder)
         .collect();
     holders.sort_unstable();
@@ -132,14 +208,31 @@ pub fn holders<'a>(managed_fields: &'a Value, path: &FieldPath, object: &Value) 
     holders
 }
 
-pub(super) fn fields_of(entry: &Value) -> Option<FieldSet> {
-    FieldSet::deserialize(entry.get("fieldsV1")?).ok()
+fn touches(entry: &Value, path: &FieldPath, object: &Value) -> bool {
+    let fields = entry
+        .get("fieldsV1")
+        .and_then(|fields| FieldSet::deserialize(fields).ok());
+    fields.is_some_and(|fields| fields.touches(path, object))
+}
+
+/// What an entry says at exactly this path, unparsed: somebody's map of owned fields.
+pub(super) fn unparsed_at<'a>(entry: &'a Value, path: &FieldPath) -> Option<&'a Value> {
+    path.steps()
+        .iter()
+        .try_fold(entry.get("fieldsV1")?, |fields, step| match step {
+            Step::Field(name) => fields.get(format!("f:{name}")),
+            step => {
+                let mut children = fields.as_object()?.iter();
+                children
+                    .find(|(name, _)| Step::parse(name).as_ref() == Some(step))
+                    .map(|found| found.1)
+            }
+        })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::owned::path::Step;
     use serde_json::json;
 
     fn managed_fields() -> Value {
@@ -165,18 +258,16 @@ mod tests {
         let managed_fields = managed_fields();
         let entry = our_entry(&managed_fields, "us").unwrap();
         assert_eq!(entry.api_version, "apps/v1");
+        let fields = entry.fields().unwrap();
+        let paused = FieldPath::new(["spec", "paused"].map(Step::field));
+        assert!(fields.touches(&paused, &Value::Null));
+        let raw = raw(&managed_fields);
+        let in_text = our_entry_in_text(&raw, "us").unwrap();
+        assert_eq!(in_text.api_version, entry.api_version);
+        assert_eq!(in_text.fingerprint, entry.fingerprint);
+        assert_eq!(in_text.fields(), Some(fields));
         assert!(
-            entry
-                .fields
-                .field("spec")
-                .unwrap()
-                .field("paused")
-                .is_some()
-        );
-        assert_eq!(our_entry_in_text(&raw(&managed_fields), "us"), Some(entry));
-        assert_eq!(
-            our_entry(&managed_fields, "scaler"),
-            None,
+            our_entry(&managed_fields, "scaler").is_none(),
             "an update is not an apply"
         );
     }
@@ -189,15 +280,44 @@ mod tests {
             json!([{}]),
             json!({}),
             json!([{"manager": "us", "operation": "Apply", "apiVersion": "v1"}]),
-            json!([{"manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"odd": {}}}]),
+            json!([{"manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"f:a": 1}}]),
         ] {
-            assert_eq!(our_entry(&managed_fields, "us"), None, "{managed_fields}");
-            assert_eq!(
-                our_entry_in_text(&raw(&managed_fields), "us"),
-                None,
+            assert!(
+                our_entry(&managed_fields, "us").is_none(),
+                "{managed_fields}"
+            );
+            assert!(
+                our_entry_in_text(&raw(&managed_fields), "us").is_none(),
                 "{managed_fields}"
             );
         }
+        let odd = json!([{"manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"odd": {}}}]);
+        assert_eq!(our_entry(&odd, "us").unwrap().fields(), None);
+        assert_eq!(our_entry_in_text(&raw(&odd), "us").unwrap().fields(), None);
+    }
+
+    #[test]
+    fn fingerprints_are_of_the_content() {
+        let of = |text: &str| serde_json::from_str::<Fingerprint>(text).unwrap().0;
+        let texts = [
+            "{}",
+            r#"{"f:a":{}}"#,
+            r#"{"f:b":{}}"#,
+            r#"{"f:a":{"f:b":{}}}"#,
+            r#"{"f:b":{"f:a":{}}}"#,
+            r#"{"f:a":{},"f:b":{}}"#,
+            r#"{"f:a":{"v:\"b\"":{}}}"#,
+            r#"{"f:a":{"f:c":{}},"f:b":{"f:d":{}}}"#,
+            r#"{"f:a":{"f:d":{}},"f:b":{"f:c":{}}}"#,
+        ];
+        let mut seen: Vec<u64> = texts.iter().map(|text| of(text)).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), texts.len());
+        assert_eq!(
+            of(r#"{"f:b":{},"f:a":{".":{},"f:c":{}}}"#),
+            of(r#"{"f:a":{"f:c":{}},"f:b":{}}"#)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `FieldsV1` as a compact, sorted tree.
 //!
-//! In: the JSON of one `fieldsV1`, as text or as a value. Out: a [`FieldSet`] to search, hash and share.
+//! In: the JSON of one `fieldsV1`, as text or as a value. Out: a [`FieldSet`] to search and share.
 //! Never here: objects' values, other parts of `managedFields`.
 
 use super::path::{FieldPath, Step};
@@ -8,13 +8,12 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The fields that one entry of `managedFields` owns below some value. Sorted, so lookups are binary searches.
 ///
 /// A set without children is a leaf: the whole value is owned. The `.` entries are dropped: they say that a container
-/// exists, which its children say as well.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// exists, which its children say as well. Equal sets are worth sharing: the children of one rule own the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FieldSet {
     children: Box<[Child]>,
     presence: bool,
@@ -27,22 +26,7 @@ pub(super) struct Child {
     pub(super) below: FieldSet,
 }
 
-/// By content. Whether a leaf counts by presence only does not matter here, so that an entry as it is now can be
-/// compared with the one that was remembered.
-impl Hash for FieldSet {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.children.hash(state);
-    }
-}
-
 impl FieldSet {
-    /// A hash of the content, the same in every process of one build. Not for storing.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
-    }
-
     /// Whether it owns a whole value rather than parts. An entry that owns nothing looks the same at its root.
     pub(super) fn is_leaf(&self) -> bool {
         self.children.is_empty()
@@ -57,29 +41,21 @@ impl FieldSet {
         &self.children
     }
 
-    /// What is owned below a map's key.
-    pub(super) fn field(&self, name: &str) -> Option<&Self> {
-        let found = self.children.binary_search_by(|child| match &child.step {
-            Step::Field(field) => (**field).cmp(name),
-            _ => Ordering::Greater,
-        });
-        found.ok().map(|at| &self.children[at].below)
-    }
-
     /// The child that owns this element of a list. An element that leaves out a defaulted key field belongs to the
     /// first key that fits.
     pub(super) fn element(&self, index: usize, element: &Value) -> Option<usize> {
-        let exact = self.exact_key(element);
-        let fitting = || self.children.iter().position(|child| child.fits(element));
-        exact
-            .unwrap_or_else(fitting)
+        let keyed = match self.by_key(element) {
+            ByKey::Found(child) => return Some(child),
+            ByKey::Partial => self.children.iter().position(|child| child.fits(element)),
+            ByKey::None => None,
+        };
+        keyed
             .or_else(|| self.search(&Step::Index(index)))
             .or_else(|| self.member(element))
     }
 
-    /// The child whose key is exactly the element's; `None` if the element leaves a key field out, so that it takes
-    /// more than a search to say.
-    pub(super) fn exact_key(&self, element: &Value) -> Option<Option<usize>> {
+    /// The child whose key is exactly the element's.
+    pub(super) fn by_key(&self, element: &Value) -> ByKey {
         let mut partial = false;
         let found = self.children.binary_search_by(|child| match &child.step {
             Step::Field(_) => Ordering::Less,
@@ -89,7 +65,11 @@ impl FieldSet {
             }),
             _ => Ordering::Greater,
         });
-        (!partial).then(|| found.ok().filter(|&at| self.children[at].fits(element)))
+        match found {
+            _ if partial => ByKey::Partial,
+            Ok(child) if self.children[child].fits(element) => ByKey::Found(child),
+            _ => ByKey::None,
+        }
     }
 
     /// The child that owns this member of a set.
@@ -108,22 +88,11 @@ impl FieldSet {
             .ok()
     }
 
-    /// What is owned at exactly this path. Positions in the path are looked up in `object`, to learn the element's key.
-    pub(super) fn at(&self, path: &FieldPath, object: &Value) -> Option<&Self> {
-        let (owned, left) = self.follow(path, object);
-        (left == 0).then_some(owned)
-    }
-
-    /// Whether something at this path, below it, or all of a value around it is owned.
+    /// Whether something at this path, below it, or all of a value around it is owned. Positions in the path are looked
+    /// up in `object`, to learn the element's key.
     pub(super) fn touches(&self, path: &FieldPath, object: &Value) -> bool {
-        let (owned, left) = self.follow(path, object);
-        left == 0 || (owned.is_leaf() && left < path.steps().len())
-    }
-
-    /// As far down as the path is owned, and how many steps are left.
-    fn follow(&self, path: &FieldPath, object: &Value) -> (&Self, usize) {
-        let (mut owned, mut value, mut left) = (self, Some(object), path.steps().len());
-        for step in path.steps() {
+        let (mut owned, mut value) = (self, Some(object));
+        for (depth, step) in path.steps().iter().enumerate() {
             let child = match step {
                 Step::Field(name) => {
                     value = value.and_then(|value| value.get(&**name));
@@ -136,27 +105,40 @@ impl FieldSet {
                 Step::Key(key) => {
                     let list = value.and_then(Value::as_array);
                     value = list.and_then(|list| list.iter().find(|element| key.fits(element)));
-                    let probe = key.to_element();
-                    owned
-                        .search(step)
-                        .or_else(|| owned.element(usize::MAX, &probe))
+                    owned.element(usize::MAX, &key.to_element())
                 }
                 Step::Value(_) => owned.search(step),
             };
-            let Some(child) = child else { break };
-            owned = &owned.children[child].below;
-            left -= 1;
+            match child {
+                Some(child) => owned = &owned.children[child].below,
+                None => return depth > 0 && owned.is_leaf(),
+            }
         }
-        (owned, left)
+        true
+    }
+
+    /// Whether `now` still has every leaf of ours that counts by presence. Losing one means that somebody put
+    /// something into an atomic map that we left empty, which no projection shows.
+    pub(super) fn keeps_presence(&self, now: &Self) -> bool {
+        self.children
+            .iter()
+            .all(|child| match now.search(&child.step) {
+                Some(at) => child.below.keeps_presence(&now.children[at].below),
+                None => !child.below.has_presence(),
+            })
+    }
+
+    fn has_presence(&self) -> bool {
+        self.is_presence() || self.children.iter().any(|child| child.below.has_presence())
     }
 
     /// Marks the leaves where the intent is an empty map: there we own that the map exists, not what the server and
     /// others put into it. To be called with the intent that was applied, before the set is remembered.
     ///
-    /// Without it, the projection takes such a leaf for a whole value, and every foreign change inside it would cost
-    /// one apply without an effect. (If the map is atomic, a foreign key takes the leaf from us, which shows in the
-    /// fingerprint.)
-    pub fn presence_where_empty(&mut self, intent: &Value) {
+    /// Otherwise the projection would take such a leaf for a whole value, and every foreign change inside it (a
+    /// `resources: {}` that an autoscaler fills) would cost one apply without an effect. If the map is atomic, a
+    /// foreign key takes the leaf from us: see [`FieldSet::keeps_presence`].
+    pub(super) fn presence_where_empty(&mut self, intent: &Value) {
         if self.is_leaf() {
             self.presence = intent.as_object().is_some_and(serde_json::Map::is_empty);
             return;
@@ -182,6 +164,17 @@ impl FieldSet {
             _ => {}
         }
     }
+}
+
+/// What a search by key gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ByKey {
+    /// This child.
+    Found(usize),
+    /// The element leaves out a key field, so that it takes more than a search to say.
+    Partial,
+    /// No child.
+    None,
 }
 
 impl Child {
@@ -259,6 +252,10 @@ mod tests {
         FieldSet::deserialize(fields).unwrap()
     }
 
+    fn below<'a>(fields: &'a FieldSet, name: &str) -> &'a FieldSet {
+        &fields.children[fields.search(&Step::field(name)).unwrap()].below
+    }
+
     fn ports() -> FieldSet {
         set(&json!({
             r#"k:{"port":80,"protocol":"TCP"}"#: {".": {}, "f:port": {}},
@@ -274,31 +271,6 @@ mod tests {
         let from_text: FieldSet = serde_json::from_str(text).unwrap();
         assert_eq!(from_text, set(&serde_json::from_str(text).unwrap()));
         assert_eq!(from_text, serde_json::from_str(sorted).unwrap());
-        assert_eq!(
-            from_text.fingerprint(),
-            serde_json::from_str::<FieldSet>(sorted)
-                .unwrap()
-                .fingerprint()
-        );
-    }
-
-    #[test]
-    fn another_content_has_another_fingerprint() {
-        let sets = [
-            json!({}),
-            json!({"f:a": {}}),
-            json!({"f:b": {}}),
-            json!({"f:a": {"f:b": {}}}),
-            json!({"f:a": {}, "f:b": {}}),
-            json!({"f:a": {r#"v:"b""#: {}}}),
-        ];
-        let mut seen: Vec<u64> = sets
-            .iter()
-            .map(|fields| set(fields).fingerprint())
-            .collect();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen.len(), sets.len());
     }
 
     #[test]
@@ -342,8 +314,8 @@ mod tests {
         assert_eq!(found(&json!({"port": 81})), None);
         assert_eq!(found(&json!("80")), None);
         assert_eq!(
-            ports.exact_key(&json!({"port": 443})),
-            None,
+            ports.by_key(&json!({"port": 443})),
+            ByKey::Partial,
             "a key field is left out"
         );
     }
@@ -375,31 +347,23 @@ mod tests {
             "a leaf owns what is inside"
         );
         assert!(
-            fields
-                .at(&path(&["f:spec", "f:selector", "f:app"]), &object)
-                .is_none()
-        );
-        assert!(
             !FieldSet::default().touches(&path(&["f:spec"]), &object),
             "an empty entry owns nothing"
         );
     }
 
     #[test]
-    fn presence_is_marked_where_the_intent_is_an_empty_map_and_changes_no_fingerprint() {
+    fn presence_is_marked_where_the_intent_is_an_empty_map() {
         let mut fields = set(&json!({"f:spec": {"f:a": {}, "f:b": {},
             "f:ports": {r#"k:{"port":80,"protocol":"TCP"}"#: {"f:x": {}, "f:port": {}}}}}));
-        let before = fields.fingerprint();
         fields.presence_where_empty(
             &json!({"spec": {"a": {}, "b": [], "ports": [{"port": 80, "x": {}}]}}),
         );
-        let spec = fields.field("spec").unwrap();
-        assert!(spec.field("a").unwrap().is_presence());
-        assert!(!spec.field("b").unwrap().is_presence());
-        let port = &spec.field("ports").unwrap().children[0].below;
-        assert!(
-            port.field("x").unwrap().is_presence() && !port.field("port").unwrap().is_presence()
-        );
-        assert_eq!(fields.fingerprint(), before);
+        let spec = below(&fields, "spec");
+        assert!(below(spec, "a").is_presence());
+        assert!(!below(spec, "b").is_presence());
+        let port = &below(spec, "ports").children[0].below;
+        assert!(below(port, "x").is_presence());
+        assert!(!below(port, "port").is_presence());
     }
 }

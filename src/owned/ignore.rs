@@ -57,7 +57,7 @@ pub(super) struct Cursor<'a> {
     level: Level,
 }
 
-impl<'a> Cursor<'a> {
+impl Cursor<'_> {
     /// Into a map's key; `None` if what is there is ignored.
     pub(super) fn field(&self, name: &str) -> Option<Self> {
         let level = match (self.level, name) {

@@ -11,12 +11,12 @@ mod assign;
 
 pub(super) use assign::assign;
 
-use super::entry::{fields_of, managers};
-use super::fields::FieldSet;
+use super::entry::{managers, unparsed_at};
+use super::fields::{Child, FieldSet};
 use super::ignore::{Cursor, Ignored, Level};
 use super::path::{FieldPath, Step, Trail};
 use serde_json::{Map, Value};
-use std::cell::OnceCell;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// What [`matches`] found.
@@ -82,7 +82,6 @@ impl fmt::Display for Mismatch {
 pub fn matches(intent: &Value, fields: &FieldSet, live: &Value, ignored: &Ignored) -> Matching {
     let mut walk = Walk {
         object: live,
-        others: OnceCell::new(),
         found: Vec::new(),
     };
     let nothing = Map::new();
@@ -106,8 +105,6 @@ pub fn matches(intent: &Value, fields: &FieldSet, live: &Value, ignored: &Ignore
 
 struct Walk<'a> {
     object: &'a Value,
-    /// What everybody owns, parsed when first needed.
-    others: OnceCell<Vec<FieldSet>>,
     found: Vec<Mismatch>,
 }
 
@@ -135,30 +132,37 @@ impl Walk<'_> {
         }
     }
 
+    /// Both sides are sorted by name, so this is one merge.
     fn map(&mut self, wanted: &Map<String, Value>, place: Place<'_>) {
+        let mut owned = place.fields.children().iter().peekable();
         for (name, value) in wanted {
-            let Some(cursor) = place.cursor.field(name) else {
+            let name_of_mine = |child: &&Child| match &child.step {
+                Step::Field(field) => (**field).cmp(name.as_str()),
+                _ => Ordering::Greater,
+            };
+            while let Some(child) = owned.next_if(|child| name_of_mine(child).is_lt()) {
+                self.unwanted(child, place);
+            }
+            let mine = owned.next_if(|child| name_of_mine(child).is_eq());
+            let Some(cursor) = &place.cursor.field(name) else {
                 continue;
             };
             let trail = &place.trail.field(name);
             let live = place.live.and_then(|live| live.get(name));
-            match place.fields.field(name) {
-                Some(fields) => self.value(
-                    value,
-                    Place {
-                        fields,
-                        live,
-                        trail,
-                        cursor: &cursor,
-                    },
-                ),
-                None => self.unowned(value, live, trail, &cursor),
+            if let Some(Child { below: fields, .. }) = mine {
+                let place = Place {
+                    fields,
+                    live,
+                    trail,
+                    cursor,
+                };
+                self.value(value, place);
+            } else {
+                self.unowned(value, live, trail, cursor);
             }
         }
-        for child in place.fields.children() {
-            if !matches!(&child.step, Step::Field(name) if wanted.contains_key(&**name)) {
-                self.unwanted(&child.step, &child.below, place);
-            }
+        for child in owned {
+            self.unwanted(child, place);
         }
     }
 
@@ -251,7 +255,7 @@ impl Walk<'_> {
             .flatten()
             .for_each(|&child| used[child] = true);
         for (child, _) in fields.children().iter().zip(used).filter(|(_, used)| !used) {
-            self.unwanted(&child.step, &child.below, place);
+            self.unwanted(child, place);
         }
     }
 
@@ -287,26 +291,25 @@ impl Walk<'_> {
 
     /// Whether somebody owns exactly this place and nobody only parts of it.
     fn owned_as_a_whole(&self, path: &FieldPath) -> bool {
-        self.owned_by_itself(path) && self.owners(path).all(FieldSet::is_leaf)
+        let leaf = |fields: &Value| fields.as_object().is_some_and(Map::is_empty);
+        self.owned_by_itself(path) && self.owners(path).all(leaf)
     }
 
-    fn owners(&self, path: &FieldPath) -> impl Iterator<Item = &FieldSet> {
-        let object = self.object;
-        let all = || {
-            let managed_fields = object
-                .get("metadata")
-                .and_then(|meta| meta.get("managedFields"));
-            let entries = managed_fields.into_iter().flat_map(managers);
-            entries.filter_map(|(_, entry)| fields_of(entry)).collect()
-        };
-        let others: &Vec<_> = self.others.get_or_init(all);
-        others
-            .iter()
-            .filter_map(move |fields| fields.at(path, object))
+    fn owners(&self, path: &FieldPath) -> impl Iterator<Item = &Value> {
+        let managed_fields = self
+            .object
+            .get("metadata")
+            .and_then(|meta| meta.get("managedFields"));
+        let entries = managed_fields.into_iter().flat_map(managers);
+        entries.filter_map(move |(_, entry)| unparsed_at(entry, path))
     }
 
     /// Something owned that the intent does not have; told as one path unless parts of it are ignored.
-    fn unwanted(&mut self, step: &Step, fields: &FieldSet, place: Place<'_>) {
+    fn unwanted(&mut self, owned: &Child, place: Place<'_>) {
+        let Child {
+            step,
+            below: fields,
+        } = owned;
         let trail = &place.trail.step(step);
         let (live, cursor) = match step {
             Step::Field(name) => (
@@ -340,7 +343,7 @@ impl Walk<'_> {
                         trail,
                         cursor: &cursor,
                     };
-                    self.unwanted(&child.step, &child.below, place);
+                    self.unwanted(child, place);
                 }
             }
         }
@@ -398,5 +401,271 @@ fn probe(step: &Step) -> Value {
         Step::Key(key) => key.to_element(),
         Step::Value(value) => (**value).clone(),
         _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::owned::ignore::Spot;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    /// The mismatches as a person reads them, for an object that holds what is wanted.
+    fn found(wanted: &Value, fields: &Value) -> Vec<String> {
+        found_in(wanted, fields, wanted, &Ignored::default())
+    }
+
+    fn found_in(wanted: &Value, fields: &Value, live: &Value, ignored: &Ignored) -> Vec<String> {
+        let fields = FieldSet::deserialize(fields).unwrap();
+        match matches(wanted, &fields, live, ignored) {
+            Matching::Covered => Vec::new(),
+            Matching::Differs(found) => found.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn ignoring(steps: &[&str]) -> Ignored {
+        let spot = |step: &&str| match *step {
+            "*" => Spot::Every,
+            name => Spot::Field(name.into()),
+        };
+        Ignored::new([steps.iter().map(spot).collect()])
+    }
+
+    #[test]
+    fn identity_status_and_bookkeeping_need_no_entry() {
+        let wanted = json!({"apiVersion": "v1", "kind": "X", "status": {"a": 1}, "metadata": {
+            "name": "a", "namespace": "b", "uid": "u", "resourceVersion": "1", "generation": 1}});
+        assert!(found(&wanted, &json!({})).is_empty());
+        assert!(found(&wanted, &json!({"f:status": {"f:a": {}}})).is_empty());
+        let elsewhere = json!({"spec": {"name": "a", "kind": "b", "status": {}}});
+        assert_eq!(
+            found(&elsewhere, &json!({})),
+            [
+                "spec.kind is no longer ours",
+                "spec.name is no longer ours",
+                "spec.status is no longer ours",
+            ]
+        );
+    }
+
+    #[test]
+    fn wanted_and_owned_must_be_the_same_fields() {
+        let wanted = json!({"spec": {"a": 1, "c": {"d": 1}}});
+        let fields = json!({"f:spec": {"f:b": {}, "f:c": {".": {}, "f:d": {}, "f:e": {}}}, "f:z": {"f:y": {}}});
+        assert_eq!(
+            found(&wanted, &fields),
+            [
+                "spec.a is no longer ours",
+                "spec.b is ours but no longer wanted",
+                "spec.c.e is ours but no longer wanted",
+                "z is ours but no longer wanted",
+            ]
+        );
+        assert_eq!(
+            found(&json!({}), &json!({"f:a": {}})),
+            ["a is ours but no longer wanted"]
+        );
+    }
+
+    #[test]
+    fn values_are_not_compared() {
+        let fields = json!({"f:spec": {"f:a": {}, "f:b": {}, "f:c": {}}});
+        let wanted = json!({"spec": {"a": "1000m", "b": [{"x": 1}], "c": {"k": 1}}});
+        let live = json!({"spec": {"a": "1", "b": [{"x": 1, "y": 2}, {}], "c": {"k": 2, "l": 3}}});
+        assert!(found_in(&wanted, &fields, &live, &Ignored::default()).is_empty());
+    }
+
+    #[test]
+    fn an_owned_value_may_be_absent_only_if_it_was_wanted_empty() {
+        let fields = json!({"f:a": {}});
+        let none = json!({});
+        for hollow in [
+            json!(""),
+            json!(0),
+            json!(0.0),
+            json!(false),
+            json!(null),
+            json!([]),
+            json!({}),
+            json!({"b": {"c": 0}}),
+        ] {
+            let wanted = json!({"a": hollow});
+            assert!(
+                found_in(&wanted, &fields, &none, &Ignored::default()).is_empty(),
+                "{wanted}"
+            );
+        }
+        for value in [
+            json!("0"),
+            json!(1),
+            json!(true),
+            json!([0]),
+            json!({"b": 1}),
+        ] {
+            let wanted = json!({"a": value});
+            let told = found_in(&wanted, &fields, &none, &Ignored::default());
+            assert_eq!(told, ["a is ours but missing"], "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_list_without_elements_needs_no_entry_and_neither_does_a_map_of_such() {
+        let wanted = json!({"spec": {"a": [], "b": {"c": [], "d": {"e": []}}}});
+        assert!(found(&wanted, &json!({})).is_empty());
+        assert_eq!(
+            found(&json!({"spec": {"a": {}}}), &json!({})),
+            ["spec.a is no longer ours"]
+        );
+        assert_eq!(
+            found(&json!({"spec": {"a": [0]}}), &json!({})),
+            ["spec.a is no longer ours"]
+        );
+        let was_full = json!({"f:spec": {"f:a": {"v:1": {}}}});
+        assert_eq!(
+            found(&json!({"spec": {"a": []}}), &was_full),
+            ["spec.a[=1] is ours but no longer wanted"]
+        );
+    }
+
+    #[test]
+    fn another_shape_than_the_entry_is_not_owned() {
+        let fields = json!({"f:a": {"f:b": {}}});
+        assert_eq!(found(&json!({"a": "x"}), &fields), ["a is no longer ours"]);
+        assert_eq!(
+            found(&json!({"a": [{"name": "x"}]}), &fields),
+            [
+                "a[name=x] is no longer ours",
+                "a.b is ours but no longer wanted",
+            ]
+        );
+        let list = json!({"f:a": {r#"k:{"name":"x"}"#: {"f:name": {}}}});
+        assert_eq!(
+            found(&json!({"a": {"b": 1}}), &list),
+            [
+                "a.b is no longer ours",
+                "a[name=x] is ours but no longer wanted",
+            ]
+        );
+    }
+
+    #[test]
+    fn elements_that_cannot_be_told_apart_are_ambiguous() {
+        let fields = json!({"f:l": {
+            r#"k:{"a":1,"b":1}"#: {"f:a": {}}, r#"k:{"a":1,"b":2}"#: {"f:a": {}}, r#"k:{"a":2,"b":1}"#: {"f:a": {}}}});
+        let wanted = json!({"l": [{"a": 1}, {"a": 2}]});
+        let live = json!({"l": [{"a": 1, "b": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 1}]});
+        let told = found_in(&wanted, &fields, &live, &Ignored::default());
+        assert_eq!(
+            told,
+            ["l has lost too many elements to tell which are ours"]
+        );
+    }
+
+    #[test]
+    fn order_counts_among_our_keyed_elements_only() {
+        let fields = json!({"f:l": {r#"k:{"n":"a"}"#: {"f:n": {}}, r#"k:{"n":"b"}"#: {"f:n": {}}}});
+        let list = |names: &[&str]| -> Value {
+            json!({"l": names.iter().map(|name| json!({"n": name})).collect::<Value>()})
+        };
+        let told = |wanted: &[&str], live: &[&str]| {
+            found_in(&list(wanted), &fields, &list(live), &Ignored::default())
+        };
+        assert!(told(&["b", "a"], &["b", "a"]).is_empty());
+        assert!(told(&["b", "a"], &["x", "b", "y", "a", "z"]).is_empty());
+        assert_eq!(
+            told(&["b", "a"], &["a", "x", "b"]),
+            ["l is in another order"]
+        );
+        assert_eq!(told(&["b", "a"], &["a"]), ["l[n=b] is ours but missing"]);
+        let set = json!({"f:l": {r#"v:"a""#: {}, r#"v:"b""#: {}}});
+        let told = found_in(
+            &json!({"l": ["a", "b"]}),
+            &set,
+            &json!({"l": ["b", "x", "a"]}),
+            &Ignored::default(),
+        );
+        assert!(told.is_empty(), "sets have no order");
+    }
+
+    #[test]
+    fn members_of_sets_are_found_by_equality() {
+        let fields = json!({"f:l": {r#"v:"a""#: {}, "v:1": {}, "v:2": {}}});
+        assert_eq!(
+            found(&json!({"l": ["a", 1.0, "1"]}), &fields),
+            [
+                "l[=1] is no longer ours",
+                "l[=2] is ours but no longer wanted",
+            ]
+        );
+    }
+
+    #[test]
+    fn ignored_paths_count_neither_as_wanted_nor_as_owned() {
+        let wanted = json!({"spec": {"replicas": 3}, "l": [{"n": "a", "image": "x"}, {"n": "b"}]});
+        let fields = json!({"f:l": {r#"k:{"n":"a"}"#: {"f:n": {}}, r#"k:{"n":"b"}"#: {"f:n": {}, "f:image": {}}}});
+        let replicas = ["spec.replicas is no longer ours"];
+        let images = [
+            "l[n=a].image is no longer ours",
+            "l[n=b].image is ours but no longer wanted",
+        ];
+        assert_eq!(
+            found_in(&wanted, &fields, &wanted, &ignoring(&["spec", "replicas"])),
+            images
+        );
+        assert_eq!(
+            found_in(&wanted, &fields, &wanted, &ignoring(&["l", "*", "image"])),
+            replicas
+        );
+        assert_eq!(
+            found_in(&wanted, &fields, &wanted, &ignoring(&["l", "*"])),
+            replicas
+        );
+        let unwanted =
+            json!({"f:spec": {"f:replicas": {}}, "f:l": {r#"k:{"n":"a"}"#: {"f:image": {}}}});
+        let told = |steps: &[&str]| found_in(&json!({}), &unwanted, &json!({}), &ignoring(steps));
+        assert_eq!(
+            told(&["spec", "replicas"]),
+            ["l is ours but no longer wanted"]
+        );
+        assert_eq!(
+            told(&["l", "*", "image"]),
+            ["spec is ours but no longer wanted"]
+        );
+        assert_eq!(
+            told(&["l", "*", "other"]),
+            [
+                "l[n=a].image is ours but no longer wanted",
+                "spec is ours but no longer wanted"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_element_is_ignored_by_what_it_says() {
+        let ignored = Ignored::new([vec![
+            Spot::Field("l".into()),
+            Spot::Where(vec![("n".into(), json!("proxy"))]),
+        ]]);
+        let fields =
+            json!({"f:l": {r#"k:{"n":"a"}"#: {"f:n": {}}, r#"k:{"n":"proxy"}"#: {"f:n": {}}}});
+        let app = json!({"l": [{"n": "a"}]});
+        assert!(
+            found_in(&app, &fields, &app, &ignored).is_empty(),
+            "its entry without a live element"
+        );
+        let both = json!({"l": [{"n": "proxy", "x": 1}, {"n": "a"}]});
+        assert!(found_in(&both, &fields, &both, &ignored).is_empty());
+        assert!(!found_in(&both, &fields, &both, &Ignored::default()).is_empty());
+    }
+
+    #[test]
+    fn paths_of_unowned_elements_show_keys_and_no_other_values() {
+        let fields = json!({"f:env": {r#"k:{"name":"A"}"#: {"f:name": {}}}});
+        let wanted = json!({"env": [{"name": "A"}, {"name": "B", "value": "hunter2"}, {"value": "hunter2"}]});
+        assert_eq!(
+            found(&wanted, &fields),
+            ["env[name=B] is no longer ours", "env[2] is no longer ours"]
+        );
     }
 }

@@ -100,6 +100,14 @@ impl Key {
         Some(result)
     }
 
+    /// How many of the key fields the element states.
+    pub(super) fn stated_in(&self, element: &Value) -> usize {
+        self.0
+            .iter()
+            .filter(|(name, _)| element.get(&**name).is_some())
+            .count()
+    }
+
     /// The part of the key that the element states: how to name an element that nobody owns.
     pub(super) fn stated_by(&self, element: &Value) -> Option<Self> {
         let names = self.0.iter().map(|(name, _)| name);

@@ -54,8 +54,6 @@ impl Projection {
                 break;
             };
             if let Some(cursor) = cursor.field(name) {
-                self.mark(Mark::Field);
-                name.hash(&mut self.0);
                 self.owned(
                     &child.below,
                     live.and_then(|live| live.get(&**name)),
@@ -122,5 +120,118 @@ impl Projection {
             }
             whole => whole.hash(&mut self.0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::owned::ignore::Spot;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    fn same(fields: &Value, one: &Value, other: &Value) -> bool {
+        let fields = FieldSet::deserialize(fields).unwrap();
+        let nothing = Ignored::default();
+        project(&fields, one, &nothing) == project(&fields, other, &nothing)
+    }
+
+    #[test]
+    fn absent_null_and_empty_are_three_values() {
+        let fields = json!({"f:a": {}});
+        let values = [
+            json!({}),
+            json!({"a": null}),
+            json!({"a": {}}),
+            json!({"a": []}),
+            json!({"a": ""}),
+        ];
+        for (at, one) in values.iter().enumerate() {
+            for other in &values[at + 1..] {
+                assert!(!same(&fields, one, other), "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_cannot_move_into_its_neighbour() {
+        let fields =
+            json!({"f:a": {}, "f:b": {}, "f:l": {r#"k:{"n":"x"}"#: {"f:n": {}, "f:v": {}}}});
+        assert!(!same(&fields, &json!({"a": 1}), &json!({"b": 1})));
+        assert!(!same(
+            &fields,
+            &json!({"a": "xy", "b": "z"}),
+            &json!({"a": "x", "b": "yz"})
+        ));
+        assert!(!same(
+            &fields,
+            &json!({"l": [{"n": "x", "v": 1}]}),
+            &json!({"l": [{"n": "x"}], "v": 1})
+        ));
+    }
+
+    #[test]
+    fn parts_of_what_is_gone_or_changed_its_shape_are_absent() {
+        let fields = json!({"f:a": {"f:b": {}}, "f:l": {r#"k:{"n":"x"}"#: {"f:n": {}}}});
+        let gone = json!({});
+        for other in [
+            json!({"a": {}, "l": []}),
+            json!({"a": "b", "l": "x"}),
+            json!({"l": [{"n": "y"}, 1]}),
+        ] {
+            assert!(same(&fields, &gone, &other), "{other}");
+        }
+        assert!(!same(&fields, &gone, &json!({"a": {"b": null}})));
+    }
+
+    #[test]
+    fn one_more_element_with_our_key_is_a_change_but_a_repeated_member_is_not() {
+        let fields = json!({"f:l": {r#"k:{"n":"x"}"#: {"f:n": {}}}, "f:s": {r#"v:"x""#: {}}});
+        let one = json!({"l": [{"n": "x"}], "s": ["x"]});
+        assert!(!same(
+            &fields,
+            &one,
+            &json!({"l": [{"n": "x"}, {"n": "x"}], "s": ["x"]})
+        ));
+        assert!(same(
+            &fields,
+            &one,
+            &json!({"l": [{"n": "x"}], "s": ["y", "x", "x"]})
+        ));
+    }
+
+    #[test]
+    fn elements_without_a_defaulted_key_field_are_still_ours() {
+        let fields = json!({"f:l": {r#"k:{"p":1,"q":"T"}"#: {"f:v": {}}}});
+        let with = |v: u8| json!({"l": [{"p": 1, "v": v}]});
+        assert!(same(
+            &fields,
+            &with(1),
+            &json!({"l": [{"p": 1, "q": "T", "v": 1}]})
+        ));
+        assert!(!same(&fields, &with(1), &with(2)));
+    }
+
+    #[test]
+    fn ignored_parts_of_a_whole_value_do_not_count() {
+        let fields = FieldSet::deserialize(json!({"f:a": {}})).unwrap();
+        let field = |name: &str| Spot::Field(name.into());
+        let ignored = Ignored::new([vec![field("a"), Spot::Every, field("x")]]);
+        let hash = |object: Value| project(&fields, &object, &ignored);
+        let before = hash(json!({"a": [{"x": 1, "y": 1}]}));
+        assert_eq!(hash(json!({"a": [{"x": 2, "y": 1}]})), before);
+        assert_eq!(hash(json!({"a": [{"y": 1}]})), before);
+        assert_ne!(hash(json!({"a": [{"x": 1, "y": 2}]})), before);
+        assert_ne!(hash(json!({"a": [{"x": 1, "y": 1}, {}]})), before);
+        assert_ne!(hash(json!({"a": {"b": {"y": 1}}})), before);
+    }
+
+    #[test]
+    fn of_a_map_that_we_left_empty_only_its_presence_counts() {
+        let mut fields = FieldSet::deserialize(json!({"f:a": {}})).unwrap();
+        fields.presence_where_empty(&json!({"a": {}}));
+        let hash = |object: Value| project(&fields, &object, &Ignored::default());
+        assert_eq!(hash(json!({"a": {}})), hash(json!({"a": {"theirs": 1}})));
+        assert_ne!(hash(json!({"a": {}})), hash(json!({})));
     }
 }
