@@ -17,6 +17,7 @@ pub mod matching;
 pub mod memo;
 pub mod path;
 pub mod projection;
+mod trail;
 
 pub use drift::{Difference, differences};
 pub use entry::{Entry, Holder, holders, managers, our_entry, our_entry_in_text};

@@ -6,7 +6,8 @@
 
 use super::fields::FieldSet;
 use super::ignore::{Cursor, Ignored, Level};
-use super::path::{FieldPath, Step, Trail};
+use super::path::{FieldPath, Step};
+use super::trail::Trail;
 use serde_json::Value;
 
 /// An owned value that is not what it was.

@@ -3,7 +3,8 @@
 //! In: plain paths with wildcards. Out: cursors for matching and projection, and an intent without those fields.
 //! Never here: parsing JSONPath, deciding which entries of a rule apply.
 
-use super::path::{FieldPath, Trail, order};
+use super::path::{FieldPath, order};
+use super::trail::Trail;
 use serde_json::{Map, Value};
 
 /// One step of an ignored path.

@@ -9,7 +9,8 @@ mod text;
 
 pub use hash::{INTENT_ANNOTATION, intent_hash, intent_mark, marked_hash};
 
-use super::path::{FieldPath, Step, Trail};
+use super::path::{FieldPath, Step};
+use super::trail::Trail;
 use serde_json::{Map, Value};
 
 /// What the server fills in; in an intent it comes from a copied live object.

@@ -171,6 +171,13 @@ mod tests {
     }
 
     #[test]
+    fn equal_elements_with_different_keys_are_not_the_same() {
+        let fields = json!({"f:l": {r#"k:{"n":"x"}"#: {"f:v": {}}, r#"k:{"n":"y"}"#: {"f:v": {}}}});
+        let one = |name: &str| json!({"l": [{"n": name, "v": 1}]});
+        assert!(!same(&fields, &one("x"), &one("y")));
+    }
+
+    #[test]
     fn parts_of_what_is_gone_or_changed_its_shape_are_absent() {
         let fields = json!({"f:a": {"f:b": {}}, "f:l": {r#"k:{"n":"x"}"#: {"f:n": {}}}});
         let gone = json!({});
@@ -224,6 +231,7 @@ mod tests {
         assert_ne!(hash(json!({"a": [{"x": 1, "y": 2}]})), before);
         assert_ne!(hash(json!({"a": [{"x": 1, "y": 1}, {}]})), before);
         assert_ne!(hash(json!({"a": {"b": {"y": 1}}})), before);
+        assert_ne!(hash(json!({"a": [{"z": 1}]})), before);
     }
 
     #[test]

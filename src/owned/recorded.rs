@@ -3,9 +3,12 @@
 //! In: files with a desired object, the answer to its apply, and in `edited/` the answer to somebody else's patch.
 //! Out: test results. Never here: a server.
 
+mod altered;
+
 use super::*;
+use altered::{add_foreign, leaves, swapped, thinned};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::path::Path;
 
 const MANAGER: &str = "kubewright:demo:0123456789abcdef";
@@ -171,42 +174,6 @@ fn the_holder_of_a_lost_field_is_named() {
     assert_eq!(shown, ["somebody (Update, scale)"]);
 }
 
-/// Every way from the root of a live object to something that is owned as a whole.
-fn leaves<'a>(
-    fields: &'a FieldSet,
-    live: &Value,
-    pointer: &str,
-    found: &mut Vec<(String, &'a FieldSet)>,
-) {
-    for child in fields.children() {
-        let part = match &child.step {
-            Step::Field(name) => name.replace('~', "~0").replace('/', "~1"),
-            Step::Key(key) => {
-                let mut elements = live.as_array().into_iter().flatten();
-                elements
-                    .position(|element| key.fits(element))
-                    .unwrap()
-                    .to_string()
-            }
-            Step::Value(value) => {
-                let mut elements = live.as_array().into_iter().flatten();
-                elements
-                    .position(|element| element == &**value)
-                    .unwrap()
-                    .to_string()
-            }
-            Step::Index(index) => index.to_string(),
-        };
-        let pointer = format!("{pointer}/{part}");
-        let below = live.pointer(&format!("/{part}")).unwrap_or(&Value::Null);
-        if child.below.is_leaf() {
-            found.push((pointer, &child.below));
-        } else {
-            leaves(&child.below, below, &pointer, found);
-        }
-    }
-}
-
 #[test]
 fn changing_or_removing_any_owned_value_changes_the_projection() {
     for file in recorded("created") {
@@ -255,53 +222,6 @@ fn changing_or_removing_any_owned_value_changes_the_projection() {
     }
 }
 
-/// Adds what others may add: keys to maps and elements to lists, wherever we own only parts.
-fn add_foreign(fields: &FieldSet, live: &mut Value) {
-    let mut keyed = None;
-    for child in fields.children() {
-        match (&child.step, &mut *live) {
-            (Step::Field(name), Value::Object(map)) => {
-                if let Some(below) = map.get_mut(&**name) {
-                    add_foreign(&child.below, below);
-                }
-            }
-            (Step::Key(key), Value::Array(list)) => {
-                if let Some(element) = list.iter_mut().find(|element| key.fits(element)) {
-                    add_foreign(&child.below, element);
-                }
-                keyed = Some(key.to_element());
-            }
-            _ => {}
-        }
-    }
-    match live {
-        _ if fields.is_leaf() && !fields.is_presence() => {}
-        Value::Object(map) => drop(map.insert("foreign".into(), json!({"x": [1]}))),
-        Value::Array(list) => {
-            let foreign = |value: &mut Value| {
-                let other = if value.is_number() {
-                    json!(9999)
-                } else {
-                    json!("foreign")
-                };
-                *value = other;
-            };
-            let element = keyed.map_or_else(
-                || json!("foreign"),
-                |mut key| {
-                    key.as_object_mut().unwrap().values_mut().for_each(foreign);
-                    key
-                },
-            );
-            list.insert(0, element.clone());
-            if element.is_object() {
-                list.push(json!({"foreign": 1}));
-            }
-        }
-        _ => {}
-    }
-}
-
 #[test]
 fn additions_of_others_change_nothing() {
     for file in recorded("created") {
@@ -326,49 +246,6 @@ fn additions_of_others_change_nothing() {
     }
 }
 
-/// Every copy of `fieldsV1` from which one entry was taken. Containers that are left empty go too, as in the server,
-/// but not where the container itself is owned: the recordings of untyped maps show that case. Empty lists need no entry.
-fn thinned(fields: &Value, desired: &Value) -> Vec<Value> {
-    let mut copies = Vec::new();
-    for (name, below) in fields.as_object().unwrap() {
-        let wanted = match Step::parse(name) {
-            None => continue,
-            Some(Step::Field(name)) => &desired[&*name],
-            Some(Step::Key(key)) => desired
-                .as_array()
-                .unwrap()
-                .iter()
-                .find(|element| key.fits(element))
-                .unwrap(),
-            Some(_) => &Value::Null,
-        };
-        if *wanted == json!([]) {
-            continue;
-        }
-        let others = || {
-            let others = fields
-                .as_object()
-                .unwrap()
-                .iter()
-                .filter(|(other, _)| *other != name);
-            others
-                .map(|(other, below)| (other.clone(), below.clone()))
-                .collect::<Map<_, _>>()
-        };
-        if others().keys().any(|other| other != ".") || fields.get(".").is_none() {
-            copies.push(Value::Object(others()));
-        }
-        for thinner in thinned(below, wanted) {
-            let mut copy = others();
-            if thinner != json!({}) {
-                copy.insert(name.clone(), thinner);
-            }
-            copies.push(Value::Object(copy));
-        }
-    }
-    copies
-}
-
 #[test]
 fn losing_any_field_is_told_as_not_owned() {
     use serde::Deserialize;
@@ -384,46 +261,6 @@ fn losing_any_field_is_told_as_not_owned() {
             assert!(lost.count() >= 1, "{}: {thinner}: {found:?}", file.name);
         }
     }
-}
-
-/// Every copy of the live object in which two neighbouring elements of ours in a keyed list changed places.
-fn swapped(fields: &FieldSet, live: &Value) -> Vec<Value> {
-    let mut copies = Vec::new();
-    let keys = fields
-        .children()
-        .iter()
-        .filter(|child| matches!(child.step, Step::Key(_)))
-        .count();
-    if let (2.., Value::Array(list)) = (keys, live) {
-        let ours = |at: usize| fields.element(at, &list[at]).is_some();
-        for at in (1..list.len()).filter(|at| ours(at - 1) && ours(*at)) {
-            let mut list = list.clone();
-            list.swap(at - 1, at);
-            copies.push(Value::Array(list));
-        }
-    }
-    for child in fields.children() {
-        match (&child.step, live) {
-            (Step::Field(name), Value::Object(map)) => {
-                let below = map.get(&**name).unwrap_or(&Value::Null);
-                for copy in swapped(&child.below, below) {
-                    let mut map = map.clone();
-                    map.insert(name.to_string(), copy);
-                    copies.push(Value::Object(map));
-                }
-            }
-            (Step::Key(key), Value::Array(list)) => {
-                let at = list.iter().position(|element| key.fits(element)).unwrap();
-                for copy in swapped(&child.below, &list[at]) {
-                    let mut list = list.clone();
-                    list[at] = copy;
-                    copies.push(Value::Array(list));
-                }
-            }
-            _ => {}
-        }
-    }
-    copies
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //! looks like its own fault. Never here: lists of custom resources, whose keys only a schema knows.
 
 use super::Mistake;
-use crate::owned::path::{Key, Step, Trail};
+use crate::owned::path::{Key, Step};
+use crate::owned::trail::Trail;
 use serde_json::{Map, Value};
 
 /// A list, by the way to it (`*` is every element of a list), and the fields that are its key; from the

@@ -4,7 +4,7 @@
 //! Never here: values in messages, they may be secret.
 
 use super::Mistake;
-use crate::owned::path::Trail;
+use crate::owned::trail::Trail;
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
