@@ -19,7 +19,7 @@ use super::path::FieldPath;
 use serde_json::Value;
 use std::fmt;
 
-/// What [`matches`] found.
+/// What [`matches()`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Matching {
     /// We own exactly what the intent says, in its order.
@@ -313,6 +313,9 @@ mod tests {
             found_in(&wanted, &fields, &wanted, &ignoring(&["l", "*"])),
             replicas
         );
+        let list = json!({"l": [{"n": "a"}]});
+        let none = json!({});
+        assert!(found_in(&list, &none, &list, &ignoring(&["l", "*"])).is_empty());
         let unwanted =
             json!({"f:spec": {"f:replicas": {}}, "f:l": {r#"k:{"n":"a"}"#: {"f:image": {}}}});
         let told = |steps: &[&str]| found_in(&json!({}), &unwanted, &json!({}), &ignoring(steps));

@@ -34,7 +34,7 @@ pub fn intent_mark(hash: u64) -> String {
 /// The hash in an annotation's text; `None` if it is of another format, as another version of Kubewright leaves it.
 ///
 /// Such a child has an *unknown* intent, and a new format alone must never cause a write: judge it by
-/// [`super::super::matches`] alone, ignoring the annotation's value (we own it, so it matches). Covered means in sync;
+/// [`super::super::matches()`] alone, ignoring the annotation's value (we own it, so it matches). Covered means in sync;
 /// the old text stays until the next real change. Only anything else is a new intent. This is not the case of a missing
 /// annotation or a different hash in the known format, which always are a new intent.
 pub fn marked_hash(annotation: &str) -> Option<u64> {

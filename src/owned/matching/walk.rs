@@ -1,4 +1,4 @@
-//! The walk of [`super::matches`].
+//! The walk of [`super::matches()`].
 //!
 //! In: the intent, our fields, the live object, side by side. Out: mismatches. Never here: comparing values.
 
