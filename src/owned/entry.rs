@@ -217,10 +217,16 @@ fn touches(entry: &Value, path: &FieldPath, object: &Value) -> bool {
 
 /// What an entry says at exactly this path, unparsed: somebody's map of owned fields.
 pub(super) fn unparsed_at<'a>(entry: &'a Value, path: &FieldPath) -> Option<&'a Value> {
+    let mut key = String::new();
     path.steps()
         .iter()
         .try_fold(entry.get("fieldsV1")?, |fields, step| match step {
-            Step::Field(name) => fields.get(format!("f:{name}")),
+            Step::Field(name) => {
+                key.clear();
+                key.push_str("f:");
+                key.push_str(name);
+                fields.get(&key)
+            }
             step => {
                 let mut children = fields.as_object()?.iter();
                 children

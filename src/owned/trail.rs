@@ -56,15 +56,20 @@ impl<'a> Trail<'a> {
     }
 
     pub(super) fn path(&self) -> FieldPath {
-        let mut steps = self
-            .up
-            .map_or_else(Vec::new, |up| up.path().steps().to_vec());
+        let mut steps = Vec::new();
+        self.add_to(&mut steps);
+        FieldPath::new(steps)
+    }
+
+    fn add_to(&self, steps: &mut Vec<Step>) {
+        if let Some(up) = self.up {
+            up.add_to(steps);
+        }
         match self.here {
             Here::Root => {}
             Here::Field(name) => steps.push(Step::field(name)),
             Here::Step(step) => steps.push(step.clone()),
             Here::Index(index) => steps.push(Step::Index(index)),
         }
-        FieldPath::new(steps)
     }
 }
