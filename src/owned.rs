@@ -1,1 +1,35 @@
-//! (to come)
+//! What server-side apply says is ours: canonical intent, managed fields, and the three questions asked of them.
+//!
+//! In: a rendered object, a live object with its `managedFields`. Out: what to send and its hash ([`intent`]),
+//! whether our entry covers it ([`matching`]), whether values of ours moved ([`memo`], [`projection`]), and which, for
+//! people ([`drift`]). Never here: a client, a schema, a clock, comparing intent with live values
+//! (defaulting would make that loop).
+//!
+//! The order of use: `canonical` once per render; after an apply, `Memo::of` the answer; after a restart, `matches` first
+//! and `Memo::of` what is covered; from then on every event costs one `Memo::drift`.
+
+pub mod drift;
+pub mod entry;
+pub mod fields;
+pub mod ignore;
+pub mod intent;
+pub mod matching;
+pub mod memo;
+pub mod path;
+pub mod projection;
+mod trail;
+
+pub use drift::{Difference, differences};
+pub use entry::{Entry, Holder, holders, managers, our_entry, our_entry_in_text};
+pub use fields::FieldSet;
+pub use ignore::{Ignored, Spot, without_ignored};
+pub use intent::{INTENT_ANNOTATION, Mistake, canonical, intent_hash, intent_mark, marked_hash};
+pub use matching::{Matching, Mismatch, matches};
+pub use memo::{Drift, Memo};
+pub use path::{FieldPath, Key, Step};
+pub use projection::project;
+
+#[cfg(test)]
+mod generated;
+#[cfg(test)]
+mod recorded;

@@ -1,0 +1,139 @@
+//! What is remembered of a child between events, and the test that every event takes.
+//!
+//! In: the server's answer to our apply, later live objects. Out: whether something of ours moved.
+//! Never here: the intent's hash (a different intent is applied whatever this says); what to do about drift.
+
+use super::entry::Entry;
+use super::fields::FieldSet;
+use super::ignore::Ignored;
+use super::projection::project;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The state of a child as the server answered our last apply, or as it was found covered after a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memo {
+    /// What we own. Equal for most children of one rule, so it is worth replacing by a shared one.
+    pub fields: Arc<FieldSet>,
+    /// Of our entry at that time.
+    pub fingerprint: u64,
+    /// Of the values at that time.
+    pub projection: u64,
+}
+
+/// What happened to the fields of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drift {
+    /// Nothing: no request is needed.
+    None,
+    /// Owned values changed, moved or are gone.
+    Values,
+    /// The values are what they were, but our entry is not: somebody changed one and changed it back, or reset
+    /// `managedFields`. To be applied again without haste.
+    Ownership,
+}
+
+impl Memo {
+    /// Remembers `live`, in which `entry` is ours and `intent` was applied. `None` if the entry cannot be understood.
+    ///
+    /// Takes the server's word for the values: defaulting, spelling and admission are in there already, so they can
+    /// never look like drift.
+    pub fn of(intent: &Value, entry: &Entry<'_>, live: &Value, ignored: &Ignored) -> Option<Self> {
+        let mut fields = entry.fields()?;
+        fields.presence_where_empty(intent);
+        let projection = project(&fields, live, ignored);
+        Some(Self {
+            fields: Arc::new(fields),
+            fingerprint: entry.fingerprint,
+            projection,
+        })
+    }
+
+    /// Compares with how the object and our entry are now. `ignored` must be what it was.
+    ///
+    /// Neither resourceVersion nor generation plays a part. An entry in another apiVersion than the intent's is for the
+    /// caller to see.
+    pub fn drift(&self, entry: Option<&Entry<'_>>, live: &Value, ignored: &Ignored) -> Drift {
+        if project(&self.fields, live, ignored) != self.projection {
+            return Drift::Values;
+        }
+        match entry {
+            Some(entry) if entry.fingerprint == self.fingerprint => Drift::None,
+            Some(entry)
+                if entry
+                    .fields()
+                    .is_some_and(|now| !self.fields.keeps_presence(&now)) =>
+            {
+                Drift::Values
+            }
+            _ => Drift::Ownership,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::owned::entry::our_entry;
+    use serde_json::json;
+
+    fn object(fields: &Value, spec: &Value) -> Value {
+        let entry = json!({"manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"f:spec": fields}});
+        json!({"metadata": {"managedFields": [entry]}, "spec": spec})
+    }
+
+    fn entry(object: &Value) -> Option<Entry<'_>> {
+        our_entry(&object["metadata"]["managedFields"], "us")
+    }
+
+    fn drift(wanted: &Value, before: &Value, after: &Value) -> Drift {
+        let nothing = Ignored::default();
+        let intent = json!({"spec": wanted});
+        let memo = Memo::of(&intent, &entry(before).unwrap(), before, &nothing).unwrap();
+        memo.drift(entry(after).as_ref(), after, &nothing)
+    }
+
+    #[test]
+    fn values_count_before_ownership() {
+        let fields = json!({"f:a": {}, "f:b": {}});
+        let (wanted, less) = (json!({"a": 1, "b": 2}), json!({"f:a": {}}));
+        let before = object(&fields, &wanted);
+        let is = |fields: &Value, spec: Value| drift(&wanted, &before, &object(fields, &spec));
+        assert_eq!(is(&fields, json!({"a": 1, "b": 2, "c": 3})), Drift::None);
+        assert_eq!(
+            is(&fields, json!({"a": 1, "b": 3})),
+            Drift::Values,
+            "by admission"
+        );
+        assert_eq!(is(&less, json!({"a": 1, "b": 3})), Drift::Values);
+        assert_eq!(
+            is(&less, json!({"a": 1, "b": 2})),
+            Drift::Ownership,
+            "and back"
+        );
+        let wiped = json!({"metadata": {}, "spec": {"a": 1, "b": 2}});
+        assert_eq!(drift(&wanted, &before, &wiped), Drift::Ownership);
+    }
+
+    #[test]
+    fn what_others_put_into_a_map_that_we_left_empty_is_drift_only_if_it_takes_the_map() {
+        let wanted = json!({"a": {}, "b": 1});
+        let fields = json!({"f:a": {}, "f:b": {}});
+        let before = object(&fields, &json!({"a": {"default": 1}, "b": 1}));
+        let filled = json!({"a": {"default": 2, "theirs": 1}, "b": 1});
+        assert_eq!(
+            drift(&wanted, &before, &object(&fields, &filled)),
+            Drift::None
+        );
+        let taken = json!({"f:b": {}});
+        assert_eq!(
+            drift(&wanted, &before, &object(&taken, &filled)),
+            Drift::Values
+        );
+        let other = json!({"f:a": {}});
+        assert_eq!(
+            drift(&wanted, &before, &object(&other, &filled)),
+            Drift::Ownership
+        );
+    }
+}
