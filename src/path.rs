@@ -6,7 +6,8 @@
 //! The parser is `jsonpath-rust`. The walk is ours, because that crate's engine builds the text of the way to each
 //! value it passes: a list under a long key would cost memory in the order of the key's length times the list's. Ours
 //! keeps no text, compares numbers exactly, compiles patterns once and tells what was looked for in vain. What the
-//! language has and this does not: a filter inside a filter, a second `..`, and patterns taken from the object.
+//! language has and this does not, so that the cost stays bounded: a filter inside a filter, a second `..`, more than
+//! 64 branches, calls more than three deep, and patterns taken from the object.
 
 mod correct;
 pub mod equality;
@@ -52,18 +53,7 @@ enum Way {
 impl Path {
     /// Reads a path. Forms of kubectl and other tools are refused, with the corrected path as the hint.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        if text.len() > MAX_LENGTH {
-            return Err(PathError::new(
-                0,
-                format!("the path is longer than {MAX_LENGTH} bytes"),
-            ));
-        }
-        if let Some(error) = mistake::foreign_form(text) {
-            return Err(error);
-        }
-        let model = jsonpath_rust::parser::parse_json_path(text)
-            .map_err(|error| mistake::syntax(text, &error))?;
-        let program = lower::lower(&model).map_err(|refusal| mistake::refused(text, refusal))?;
+        let program = read(text).map_err(|error| error.or_corrected(text))?;
         let way = plain(&program).map_or(Way::General(program), Way::Plain);
         Ok(Self(Arc::new(Compiled {
             text: text.to_owned(),
@@ -231,11 +221,20 @@ fn text_of(trail: &[Hop<'_>]) -> String {
     text
 }
 
-/// Whether a text is a path, for the guesses of `correct`.
-fn parses(text: &str) -> bool {
-    text.len() <= MAX_LENGTH
-        && jsonpath_rust::parser::parse_json_path(text)
-            .is_ok_and(|model| lower::lower(&model).is_ok())
+/// Parses and checks, without guessing what was meant.
+fn read(text: &str) -> Result<Program, PathError> {
+    if text.len() > MAX_LENGTH {
+        return Err(PathError::new(
+            0,
+            format!("the path is longer than {MAX_LENGTH} bytes"),
+        ));
+    }
+    if let Some(error) = mistake::foreign_form(text).or_else(|| mistake::too_nested(text)) {
+        return Err(error);
+    }
+    let model = jsonpath_rust::parser::parse_json_path(text)
+        .map_err(|error| mistake::syntax(text, &error))?;
+    lower::lower(&model).map_err(|refusal| mistake::refused(text, refusal))
 }
 
 fn plain(program: &Program) -> Option<Location> {

@@ -3,8 +3,8 @@
 //! In: a text that is no path. Out: a path that parses, for a hint. Never here: accepting such a form.
 
 use super::location::write_key;
-use super::parses;
 use super::quotes::closing_bracket;
+use super::read;
 use std::fmt::Write;
 
 /// Maps whose keys are written with dots and slashes in them.
@@ -23,7 +23,7 @@ pub(super) fn corrected(text: &str) -> Option<String> {
         Some(pointer) => from_pointer(pointer),
         None => Rewriter::new(body).rewrite()?,
     };
-    (guess != text && parses(&guess)).then_some(guess)
+    (guess != text && read(&guess).is_ok()).then_some(guess)
 }
 
 /// Without white space, quotes and braces around it.

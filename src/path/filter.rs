@@ -18,27 +18,29 @@ pub(super) fn accepts<'v>(filter: &Filter, child: &'v Value, shared: &[Vec<&'v V
         Filter::Not(inner) => !accepts(inner, child, shared),
         Filter::Exists(Query::Child(segments)) => walk::leads_anywhere(segments, child, shared),
         Filter::Exists(Query::Shared(at)) => shared.get(*at).is_some_and(|found| !found.is_empty()),
-        Filter::Compare(left, order, right) => relates(
-            operand(left, child, shared),
-            *order,
-            operand(right, child, shared),
-        ),
-        Filter::Matches(subject, pattern) => operand(subject, child, shared)
+        Filter::Compare(left, order, right) => {
+            let (left, right) = (
+                evaluate(left, child, shared),
+                evaluate(right, child, shared),
+            );
+            relates(left.as_deref(), *order, right.as_deref())
+        }
+        Filter::Matches(subject, pattern) => evaluate(subject, child, shared)
             .is_some_and(|subject| subject.as_str().is_some_and(|text| pattern.is_match(text))),
     }
 }
 
-fn operand<'o>(
-    operand_: &'o Operand,
+fn evaluate<'o>(
+    operand: &'o Operand,
     child: &'o Value,
     shared: &[Vec<&'o Value>],
 ) -> Option<Cow<'o, Value>> {
-    match operand_ {
+    match operand {
         Operand::Literal(value) => Some(Cow::Borrowed(value)),
         Operand::Value(query) => value(query, child, shared).map(Cow::Borrowed),
         Operand::Count(query) => Some(Cow::Owned(count(query, child, shared).into())),
         Operand::Length(inner) => {
-            let length = match &*operand(inner, child, shared)? {
+            let length = match &*evaluate(inner, child, shared)? {
                 Value::String(text) => text.chars().count(),
                 Value::Array(list) => list.len(),
                 Value::Object(map) => map.len(),
@@ -73,13 +75,13 @@ fn count<'v>(query: &Query, child: &'v Value, shared: &[Vec<&'v Value>]) -> usiz
 }
 
 /// RFC 9535, section 2.3.5.2.2: nothing equals nothing; only numbers and texts have an order.
-fn relates(left: Option<Cow<'_, Value>>, order: Order, right: Option<Cow<'_, Value>>) -> bool {
-    let equal = match (&left, &right) {
+fn relates(left: Option<&Value>, order: Order, right: Option<&Value>) -> bool {
+    let equal = match (left, right) {
         (Some(left), Some(right)) => equality::equal(left, right),
         (None, None) => true,
         _ => false,
     };
-    let ordering = match (left.as_deref(), right.as_deref()) {
+    let ordering = match (left, right) {
         (Some(Value::Number(left)), Some(Value::Number(right))) => {
             Some(equality::order(left, right))
         }

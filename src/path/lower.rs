@@ -35,10 +35,7 @@ fn refuse<T>(
 
 /// Checks and translates a whole path.
 pub(super) fn lower(query: &model::JpQuery) -> Lowered<Program> {
-    let mut lowering = Lowering {
-        shared: Vec::new(),
-        in_filter: false,
-    };
+    let mut lowering = Lowering { shared: Vec::new() };
     let segments = lowering.segments(&query.segments)?;
     Ok(Program {
         segments,
@@ -48,7 +45,6 @@ pub(super) fn lower(query: &model::JpQuery) -> Lowered<Program> {
 
 struct Lowering {
     shared: Vec<Vec<Segment>>,
-    in_filter: bool,
 }
 
 impl Lowering {
@@ -88,19 +84,7 @@ impl Lowering {
                 end: *end,
                 step: step.unwrap_or(1),
             },
-            model::Selector::Filter(_) if self.in_filter => {
-                return refuse(
-                    NESTED,
-                    "a filter inside a filter is not supported",
-                    Some(NESTED_FILTER),
-                );
-            }
-            model::Selector::Filter(filter) => {
-                self.in_filter = true;
-                let lowered = self.filter(filter)?;
-                self.in_filter = false;
-                Selector::Filter(lowered)
-            }
+            model::Selector::Filter(filter) => Selector::Filter(self.filter(filter)?),
         })
     }
 
@@ -281,11 +265,6 @@ impl Lowering {
     }
 }
 
-/// The [`Refusal::near`] of a filter inside a filter.
-pub(super) const NESTED: &str = "?";
-
-const NESTED_FILTER: &str =
-    "select with the outer filter, and judge what it finds with `some: true`";
 const COMPARE: &str = "for example `[?count(@.a[*]) > 1]`";
 
 fn unknown_function<T>(name: &str) -> Lowered<T> {

@@ -4,8 +4,8 @@
 //! form. Never here: the parser's own words.
 
 use super::correct::corrected;
-use super::lower::{self, Refusal};
-use super::quotes::{nested_filter, outside_quotes, unclosed_bracket};
+use super::lower::Refusal;
+use super::quotes::{nested_call, nested_filter, outside_quotes, unclosed_bracket};
 use jsonpath_rust::parser::errors::JsonPathError;
 
 /// What is wrong with the text of a path.
@@ -34,10 +34,11 @@ impl PathError {
         self
     }
 
-    fn hint_corrected(self, text: &str) -> Self {
+    /// With the corrected path as the hint, unless there is another.
+    pub(super) fn or_corrected(self, text: &str) -> Self {
         match corrected(text) {
-            Some(path) => self.hint(format!("write `{path}`")),
-            None => self,
+            Some(path) if self.hint.is_none() => self.hint(format!("write `{path}`")),
+            _ => self,
         }
     }
 }
@@ -51,7 +52,7 @@ pub(super) fn foreign_form(text: &str) -> Option<PathError> {
         return wrong("the path is empty").map(|error| error.hint("write `$` for the whole value"));
     }
     if body.starts_with("{{") {
-        return wrong("a path is not a template").map(|error| error.hint_corrected(text));
+        return wrong("a path is not a template");
     }
     if let Some(at) = text.find("{range").or_else(|| text.find("{end}")) {
         return Some(PathError::new(at, "a path has no `range`").hint(
@@ -64,20 +65,34 @@ pub(super) fn foreign_form(text: &str) -> Option<PathError> {
             wrong("one path is needed, this looks like several")
                 .map(|error| error.hint("compare each on its own, with `allOf`"))
         } else {
-            wrong("braces belong to kubectl").map(|error| error.hint_corrected(text))
+            wrong("braces belong to kubectl")
         };
     }
     if body.starts_with('/') {
-        return wrong("this is a JSON Pointer, not a JSONPath")
-            .map(|error| error.hint_corrected(text));
+        return wrong("this is a JSON Pointer, not a JSONPath");
     }
     if !body.starts_with('$') {
-        return wrong("a path starts with `$`").map(|error| error.hint_corrected(text));
+        return wrong("a path starts with `$`");
     }
     (body.len() != text.len()).then(|| {
         let at = if start > 0 { 0 } else { body.len() };
         PathError::new(at, "white space around the path").hint(format!("write `{body}`"))
     })
+}
+
+/// Functions may have functions as arguments this deep.
+const MAX_CALLS: usize = 3;
+
+/// Nesting that is refused before the parser sees it: for each argument it tries several readings, each to the bottom,
+/// so that the time grows exponentially with the depth of calls and of filters (a hundred bytes take minutes).
+pub(super) fn too_nested(text: &str) -> Option<PathError> {
+    if let Some(at) = nested_filter(text) {
+        let error = PathError::new(at, "a filter inside a filter is not supported");
+        return Some(
+            error.hint("select with the outer filter, and judge what it finds with `some: true`"),
+        );
+    }
+    nested_call(text, MAX_CALLS).map(|at| PathError::new(at, "the functions nest too deep"))
 }
 
 const FUNCTIONS: &str =
@@ -111,19 +126,14 @@ pub(super) fn syntax(text: &str, error: &JsonPathError) -> PathError {
         Some(c) if c.is_control() => "a control character cannot stand here".to_owned(),
         Some(c) => format!("`{c}` cannot stand here"),
     };
-    PathError::new(offset, message).hint_corrected(text)
+    PathError::new(offset, message)
 }
 
 /// A path that parses and is not taken.
 pub(super) fn refused(text: &str, refusal: Refusal) -> PathError {
-    let offset = if refusal.near == lower::NESTED {
-        nested_filter(text)
-    } else {
-        text.find(refusal.near)
-    };
     PathError {
         message: refusal.message,
-        offset: offset.unwrap_or(0),
+        offset: text.find(refusal.near).unwrap_or(0),
         hint: refusal.hint.map(str::to_owned),
     }
 }

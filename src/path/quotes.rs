@@ -66,6 +66,24 @@ pub(super) fn nested_filter(text: &str) -> Option<usize> {
     })
 }
 
+/// The byte of the first function call that has `depth` calls around it. A call is a name and a parenthesis.
+pub(super) fn nested_call(text: &str, depth: usize) -> Option<usize> {
+    let mut calls: Vec<bool> = Vec::new();
+    let mut after_name = false;
+    outside_quotes(text).find_map(|(at, c)| {
+        match c {
+            '(' if after_name && calls.iter().filter(|call| **call).count() >= depth => {
+                return Some(at);
+            }
+            '(' => calls.push(after_name),
+            ')' => _ = calls.pop(),
+            _ => {}
+        }
+        after_name = c.is_alphanumeric() || c == '_';
+        None
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +99,13 @@ mod tests {
         assert_eq!(nested_filter("$[?@.a == '[?']"), None);
         assert_eq!(nested_filter("$[?@.a[?@.b]]"), Some(7));
         assert_eq!(nested_filter("$[?@.a, ?@.b]"), None);
+    }
+
+    #[test]
+    fn calls_are_counted_and_groups_are_not() {
+        assert_eq!(nested_call("$[?((a(b(@.c)) == 1))]", 2), None);
+        assert_eq!(nested_call("$[?((a(b(@.c)) == 1))]", 1), Some(8));
+        assert_eq!(nested_call("$[?a('b(c(') && d(e(@.f))]", 2), None);
+        assert_eq!(nested_call("$[?a(@.b) && c(@.d) && e(@.f)]", 1), None);
     }
 }

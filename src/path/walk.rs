@@ -19,12 +19,11 @@ pub(super) enum Hop<'t> {
     Sought,
 }
 
+/// Takes one result and the trail to it, and says whether to go on.
+type Emit<'e, 't, 'v> = dyn FnMut(Option<&'v Value>, &[Hop<'t>]) -> ControlFlow<()> + 'e;
+
 /// Calls `emit` for each result: a value, or nothing where a name, an index or a filter found nothing.
-pub(super) fn walk<'t, 'v: 't>(
-    program: &'t Program,
-    root: &'v Value,
-    emit: &mut dyn FnMut(Option<&'v Value>, &[Hop<'t>]) -> ControlFlow<()>,
-) {
+pub(super) fn walk<'t, 'v: 't>(program: &'t Program, root: &'v Value, emit: &mut Emit<'_, 't, 'v>) {
     let shared: Vec<_> = program
         .shared
         .iter()
@@ -103,7 +102,7 @@ pub(super) fn only<'v>(segments: &[Segment], start: &'v Value) -> Option<&'v Val
 struct Walker<'w, 't, 'v> {
     shared: &'w [Vec<&'v Value>],
     trail: Vec<Hop<'t>>,
-    emit: &'w mut dyn FnMut(Option<&'v Value>, &[Hop<'t>]) -> ControlFlow<()>,
+    emit: &'w mut Emit<'w, 't, 'v>,
 }
 
 impl<'t, 'v: 't> Walker<'_, 't, 'v> {
@@ -115,30 +114,29 @@ impl<'t, 'v: 't> Walker<'_, 't, 'v> {
             let Some((segment, rest)) = segments.split_first() else {
                 break (self.emit)(node, &self.trail);
             };
-            match (segment, node) {
-                (Segment::Children(selectors), node_here) => {
-                    match (selectors.as_slice(), node_here) {
-                        ([Selector::Key(key)], _) => {
-                            self.trail.push(Hop::Key(key));
-                            node = node_here.and_then(|value| value.as_object()?.get(key));
-                        }
-                        ([Selector::Index(index)], _) => {
-                            let child = node_here.and_then(|value| at(value.as_array()?, *index));
-                            self.trail.push(hop_to(*index, child));
-                            node = child.map(|(_, value)| value);
-                        }
-                        ([Selector::Filter(_)], None) => self.trail.push(Hop::Sought),
-                        (selectors, _) => {
-                            break selectors.iter().try_for_each(|selector| {
-                                self.select(node_here, selector, rest, true)
-                            });
-                        }
-                    }
-                }
+            let selectors = match (segment, node) {
+                (Segment::Children(selectors), _) => selectors,
                 (Segment::Descendants(selectors), Some(value)) => {
                     break self.descend(value, selectors, rest);
                 }
                 (Segment::Descendants(_), None) => break ControlFlow::Continue(()),
+            };
+            match (selectors.as_slice(), node) {
+                ([Selector::Key(key)], _) => {
+                    self.trail.push(Hop::Key(key));
+                    node = node.and_then(|value| value.as_object()?.get(key));
+                }
+                ([Selector::Index(index)], _) => {
+                    let child = node.and_then(|value| at(value.as_array()?, *index));
+                    self.trail.push(hop_to(*index, child));
+                    node = child.map(|(_, value)| value);
+                }
+                ([Selector::Filter(_)], None) => self.trail.push(Hop::Sought),
+                (selectors, _) => {
+                    break selectors
+                        .iter()
+                        .try_for_each(|selector| self.select(node, selector, rest, true));
+                }
             }
             segments = rest;
         };
@@ -194,14 +192,14 @@ impl<'t, 'v: 't> Walker<'_, 't, 'v> {
                     .try_for_each(|(index, child)| self.enter(Hop::Index(index), Some(child), rest))
             }
             Selector::Filter(filter) => {
-                let mut none = true;
+                let mut any = false;
                 for (hop, child) in children(node) {
                     if filter::accepts(filter, child, self.shared) {
-                        none = false;
+                        any = true;
                         self.enter(hop, Some(child), rest)?;
                     }
                 }
-                self.enter_if(none && lookup, Hop::Sought, None, rest)
+                self.enter_if(!any && lookup, Hop::Sought, None, rest)
             }
         }
     }
@@ -247,7 +245,7 @@ fn hop_to<'t>(index: i64, child: Option<(usize, &Value)>) -> Hop<'t> {
 }
 
 /// The elements of a list, or the values of a map in the order of their keys.
-fn children<'v>(value: Option<&'v Value>) -> impl Iterator<Item = (Hop<'v>, &'v Value)> {
+fn children(value: Option<&Value>) -> impl Iterator<Item = (Hop<'_>, &Value)> {
     let list = value
         .and_then(Value::as_array)
         .into_iter()
@@ -284,7 +282,7 @@ fn slice(
             index
         }
     };
-    let (first, stop) = if step < 0 {
+    let (first, past_last) = if step < 0 {
         let first = start.map_or(len - 1, |start| from_start(start).clamp(-1, len - 1));
         (
             first,
@@ -300,9 +298,9 @@ fn slice(
     })
     .take_while(move |index| {
         if step < 0 {
-            *index > stop
+            *index > past_last
         } else {
-            *index < stop
+            *index < past_last
         }
     })
     .filter_map(|index| usize::try_from(index).ok())
