@@ -71,11 +71,10 @@ fn expression(value: &str) -> &str {
 fn path(value: &str) -> &str {
     let mut depth = 0_usize;
     for (at, character) in value.char_indices() {
-        match character {
-            '[' | '(' | '{' => depth += 1,
-            ']' | ')' | '}' if depth == 0 => return value[..at].trim_end(),
-            ']' | ')' | '}' => depth -= 1,
-            ',' if depth == 0 => return value[..at].trim_end(),
+        match (character, depth) {
+            ('[' | '(' | '{', _) => depth += 1,
+            (']' | ')' | '}' | ',', 0) => return value[..at].trim_end(),
+            (']' | ')' | '}', _) => depth -= 1,
             _ => {}
         }
     }

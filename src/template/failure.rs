@@ -1,0 +1,222 @@
+//! What went wrong in a rendering, in the words and at the place of its author.
+//!
+//! In: the engine's error or a fault of the text it rendered. Out: a [`Failure`]. Never here: deciding what is wrong.
+
+use super::fill::Fault;
+use super::language::Raised;
+use super::sheet::Sheet;
+use super::trace::{Missing, Trace};
+use crate::problem::Problem;
+use crate::source::Place;
+use minijinja::{Error, ErrorKind, OutputSpan, OutputSpanKind};
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::ops::Range;
+
+/// Why a rendering gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It reads something that may still appear: no mistake, and nothing to do until then.
+    Waiting {
+        /// Its path: `children.deployment.status.replicas`.
+        what: String,
+        /// Where the template reads it.
+        place: Place,
+    },
+    /// The template, or what it was given, is wrong.
+    Failed(Problem),
+}
+
+impl Failure {
+    /// One line for a condition or a log.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Waiting { what, .. } => format!("waiting for {what}"),
+            Self::Failed(problem) => problem.to_string(),
+        }
+    }
+}
+
+/// The compiled templates of a rule, by the engine's name.
+pub(super) type Sheets = HashMap<super::compile::Name, Sheet>;
+
+/// An error of the engine in a rendering of the template `name`.
+pub(super) fn of_engine(sheets: &Sheets, name: &str, error: &Error, trace: &Trace) -> Failure {
+    let error = innermost(error);
+    let name = error.name().unwrap_or(name);
+    let Some(sheet) = sheets.get(name) else {
+        return Failure::Failed(Problem::new("template-error", message(error)));
+    };
+    let bytes = error.range().map_or(0..0, |bytes| sheet.written(&bytes));
+    if let Some(failure) = of_missing(sheet, name, error, &bytes, &trace.missing()) {
+        return failure;
+    }
+    let (code, hint) = match error.kind() {
+        ErrorKind::OutOfFuel => (
+            "template-limit",
+            Some("a rendering may take 200000 steps; is a list too long?"),
+        ),
+        ErrorKind::UnknownMethod => ("template-error", Some("call it as a filter: `value|name`")),
+        _ if error
+            .source()
+            .is_some_and(<dyn std::error::Error>::is::<Raised>) =>
+        {
+            ("template-fail", None)
+        }
+        _ => ("template-error", None),
+    };
+    let problem = Problem::new(code, message(error)).at(sheet.place(&bytes));
+    Failure::Failed(match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}
+
+/// Errors of included templates are the source of the error of the `include`.
+fn innermost(error: &Error) -> &Error {
+    let mut innermost = error;
+    while let Some(source) = innermost
+        .source()
+        .and_then(|source| source.downcast_ref::<Error>())
+    {
+        innermost = source;
+    }
+    innermost
+}
+
+fn message(error: &Error) -> String {
+    match (error.kind(), error.detail()) {
+        (ErrorKind::OutOfFuel, _) => "the template does too much work".to_owned(),
+        (_, Some(detail)) => detail.to_owned(),
+        (ErrorKind::InvalidOperation, None) => {
+            "this operation is not possible with these values".to_owned()
+        }
+        (kind, None) => kind.to_string(),
+    }
+}
+
+/// The failure, if it is that something missing was used.
+fn of_missing(
+    sheet: &Sheet,
+    name: &str,
+    error: &Error,
+    bytes: &Range<usize>,
+    notes: &[Missing],
+) -> Option<Failure> {
+    let here = || notes.iter().rev().filter(|note| note.template == name);
+    let site = |note: &Missing| note.site.and_then(|site| sheet.sites.get(site)).cloned();
+    // The engine points at operators, at the token in front of a comparison, at the name of a filter: the chain that
+    // met a gap is the exact place.
+    let inside = here().find_map(|note| {
+        let site = site(note).unwrap_or_else(|| bytes.clone());
+        (bytes.start <= site.start && site.end <= bytes.end).then_some((note, site))
+    });
+    if !is_missing(error, inside.is_some()) {
+        return None;
+    }
+    let bytes = inside
+        .as_ref()
+        .map_or_else(|| with_input(&sheet.text, bytes), |(_, site)| site.clone());
+    let written = sheet.text.get(bytes.clone()).unwrap_or_default();
+    let note = inside
+        .map(|(note, _)| note)
+        .filter(|note| note.gap.what.is_some())
+        // A chain from a variable that was itself missing, or the variable alone.
+        .or_else(|| {
+            let variable = written
+                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .next()?;
+            let (_, alias) = sheet
+                .aliases
+                .iter()
+                .rev()
+                .find(|(name, _)| name == variable)?;
+            here().find(|note| note.site == Some(*alias))
+        })
+        // An argument of a macro leaves no other trace than that something awaited was missing.
+        .or_else(|| notes.iter().rev().find(|note| note.gap.awaited));
+    Some(missing(note, written, sheet.place(&bytes)))
+}
+
+/// Whether a value that does not exist was used. Operators that know no such value name its kind, or nothing.
+fn is_missing(error: &Error, gap_inside: bool) -> bool {
+    match (error.kind(), error.detail()) {
+        (ErrorKind::UndefinedError, _) => true,
+        (ErrorKind::InvalidOperation, Some(detail)) => detail.contains("undefined"),
+        (ErrorKind::InvalidOperation, None) => gap_inside,
+        _ => false,
+    }
+}
+
+/// The engine points at the name of a filter; what it was applied to is in front of that.
+fn with_input(text: &str, bytes: &Range<usize>) -> Range<usize> {
+    let before = text.get(..bytes.start).unwrap_or_default().trim_end();
+    let Some(input) = before.strip_suffix('|').map(str::trim_end) else {
+        return bytes.clone();
+    };
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.[]\"'()".contains(c);
+    input.trim_end_matches(is_part).len()..input.len()
+}
+
+fn missing(note: Option<&Missing>, written: &str, place: Place) -> Failure {
+    let named = note.and_then(|note| note.gap.what.clone());
+    let what = named.unwrap_or_else(|| written.to_owned());
+    if note.is_some_and(|note| note.gap.awaited) {
+        return Failure::Waiting { what, place };
+    }
+    let problem = Problem::new("template-undefined", format!("`{what}` is undefined")).at(place);
+    let hint = match what.split_once('.') {
+        Some((base, path)) if !path.contains(['[', '"', ' ', '(', '|']) => {
+            format!(
+                "if it may be missing: `get({base}, \"{path}\", default)`, or `{{% if {what} %}}` around it"
+            )
+        }
+        _ => "if it may be missing: `default(…)`, or `{% if … is defined %}` around it".to_owned(),
+    };
+    Failure::Failed(problem.hint(hint))
+}
+
+/// The number of the expression of a lenient body that met something missing.
+pub(super) fn dispensable(sheets: &Sheets, name: &str, error: &Error) -> Option<usize> {
+    let sheet = sheets.get(name)?;
+    let error = innermost(error);
+    let bytes = error
+        .range()
+        .filter(|_| error.name() == Some(name) && is_missing(error, true))?;
+    sheet
+        .guarded
+        .iter()
+        .rposition(|guarded| guarded.start <= bytes.start && bytes.end <= guarded.end)
+}
+
+/// A fault of a rendered text. `spans` say which template wrote which of its bytes.
+pub(super) fn of_text(sheets: &Sheets, name: &str, spans: &[OutputSpan], fault: Fault) -> Failure {
+    let problem = Problem::new(fault.code, fault.message);
+    let place = place(sheets, spans, &fault.bytes)
+        .or_else(|| sheets.get(name).map(|sheet| sheet.place(&(0..0))));
+    let problem = match place {
+        Some(place) => problem.at(place),
+        None => problem,
+    };
+    Failure::Failed(match fault.hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}
+
+/// The place of the template that wrote the first of these bytes.
+fn place(sheets: &Sheets, spans: &[OutputSpan], bytes: &Range<usize>) -> Option<Place> {
+    let after = spans.partition_point(|span| span.output_range().end <= bytes.start);
+    let span = spans.get(after).or(spans.last())?;
+    let sheet = sheets.get(span.name())?;
+    let (output, source) = (span.output_range(), span.source_range());
+    let written = match span.kind() {
+        OutputSpanKind::Raw => {
+            let within =
+                |at: usize| source.start + at.clamp(output.start, output.end) - output.start;
+            sheet.map.back(&(within(bytes.start)..within(bytes.end)))
+        }
+        _ => sheet.written(&source),
+    };
+    Some(sheet.place(&written))
+}
