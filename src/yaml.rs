@@ -8,6 +8,7 @@
 //! (duplicate keys, unknown tags, directives) is refused.
 
 mod compose;
+mod entries;
 mod hint;
 mod scalar;
 

@@ -3,9 +3,11 @@
 //! In: nothing. Out: an engine that knows exactly these filters, functions and tests, and the table that documents
 //! them. Never here: clock, randomness, environment, network, files; the same input gives the same bytes.
 
+mod condition;
 mod core;
 mod encode;
 mod guard;
+mod hidden;
 mod list;
 mod number;
 mod quantity;
@@ -65,7 +67,7 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
         quantity::ENTRIES,
         list::ENTRIES,
         encode::ENTRIES,
-        core::TESTS,
+        condition::ENTRIES,
     ]
     .into_iter()
     .flatten()
@@ -133,8 +135,8 @@ pub(super) fn engine() -> Environment<'static> {
             (entry.add)(&mut engine, name);
         }
     }
-    core::add_hidden(&mut engine);
-    engine.set_unknown_method_callback(core::method);
+    hidden::add(&mut engine);
+    engine.set_unknown_method_callback(hidden::method);
     engine
 }
 

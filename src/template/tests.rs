@@ -9,7 +9,9 @@ mod missing;
 mod values;
 
 use super::*;
+use crate::source::Source;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 
 /// Templates by file name, and what is seen in them.
 struct Case {

@@ -2,10 +2,11 @@
 //!
 //! In: a text and limits. Out: documents. Never here: the meaning of plain scalars (see [`super::scalar`]).
 
+use super::entries::{Entries, is_merge};
 use super::{Document, Error, Kind, Limits, Node, Style, hint, scalar};
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What happens to `<<` keys.
@@ -343,60 +344,6 @@ impl Cost {
         self.bytes += part.bytes;
         self.depth = self.depth.max(part.depth + 1);
     }
-}
-
-/// The entries of a mapping, and those that merge keys bring.
-#[derive(Default)]
-struct Entries {
-    own: Vec<(Node, Node)>,
-    names: HashSet<String>,
-    merged: Vec<(Node, Node)>,
-}
-
-impl Entries {
-    fn push(&mut self, key: Node, value: Node, merge: bool) -> Result<(), Error> {
-        let name = key.as_str().unwrap_or_default();
-        if !self.names.insert(name.to_owned()) {
-            let hint = is_merge(&key).then(|| "merge several maps with `<<: [a, b]`".to_owned());
-            return Err(Error {
-                message: format!("the key `{name}` appears twice"),
-                span: key.span,
-                hint,
-            });
-        }
-        if !merge {
-            self.own.push((key, value));
-            return Ok(());
-        }
-        let maps = match value.kind {
-            Kind::Sequence(items) => items,
-            _ => vec![value],
-        };
-        for map in maps {
-            let Kind::Mapping(entries) = map.kind else {
-                return Err(error("only maps can be merged with `<<`", map.span));
-            };
-            self.merged.extend(entries);
-        }
-        Ok(())
-    }
-
-    /// Own keys win, then the map that was named first.
-    fn finish(mut self) -> Vec<(Node, Node)> {
-        for (key, value) in self.merged {
-            if self
-                .names
-                .insert(key.as_str().unwrap_or_default().to_owned())
-            {
-                self.own.push((key, value));
-            }
-        }
-        self.own
-    }
-}
-
-fn is_merge(key: &Node) -> bool {
-    matches!(&key.kind, Kind::String { text, style: Style::Plain } if text == "<<")
 }
 
 /// Whether the tag asks for text; any tag but the one that changes nothing here (and `!`, which means text) is refused.

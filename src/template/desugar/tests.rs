@@ -97,7 +97,7 @@ fn expressions_of_a_lenient_body_can_be_switched_off() {
     for (source, expected) in table {
         let desugared = translated(source, true);
         assert_eq!(desugared.text, expected, "{source}");
-        for guarded in &desugared.guarded {
+        for guarded in &desugared.notes.guarded {
             assert!(
                 desugared.text[guarded.clone()].starts_with("(("),
                 "{source}"
@@ -124,8 +124,8 @@ fn the_way_back_leads_to_the_chain() {
             "{engine}"
         );
     }
-    assert_eq!(&source[desugared.sites[0].clone()], "a.b");
-    assert_eq!(&source[desugared.sites[1].clone()], "c['d'].e");
+    assert_eq!(&source[desugared.notes.sites[0].clone()], "a.b");
+    assert_eq!(&source[desugared.notes.sites[1].clone()], "c['d'].e");
 }
 
 /// An expression of numbers, texts and lists, of which most can be evaluated.
