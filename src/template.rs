@@ -197,7 +197,7 @@ impl Templates {
             };
             let dispensable = match mode {
                 Mode::Strict => None,
-                Mode::Lenient => failure::dispensable(&self.parts.sheets, name, &error),
+                Mode::Lenient => failure::dispensable(&self.parts.sheets, name, &error, &trace),
             };
             if !dispensable.is_some_and(|expression| gone.insert(expression)) {
                 return Err(failure::of_engine(&self.parts.sheets, name, &error, &trace));

@@ -116,6 +116,7 @@ impl Check<'_> {
             );
         } else if matches!(before, Some(Token::Pipe)) || filters_block {
             self.known(EntryKind::Filter, name, bytes);
+            self.named_in_arguments(name, tokens, at);
         } else if names_a_filter(tokens, at) {
             self.known(EntryKind::Test, name, bytes);
         } else if is_call
@@ -124,6 +125,23 @@ impl Check<'_> {
             && !ENGINE_FUNCTIONS.contains(&name)
         {
             self.known(EntryKind::Function, name, bytes);
+        }
+    }
+
+    /// Some filters apply another filter, or a test, that is named in their arguments.
+    fn named_in_arguments(&mut self, filter: &str, tokens: &[Lexeme<'_>], at: usize) {
+        let (kind, argument) = match filter {
+            "map" => (EntryKind::Filter, at + 2),
+            "select" | "reject" => (EntryKind::Test, at + 2),
+            "selectattr" | "rejectattr" => (EntryKind::Test, at + 4),
+            _ => return,
+        };
+        if let Some(Lexeme {
+            token: Token::Str(name),
+            bytes,
+        }) = tokens.get(argument)
+        {
+            self.known(kind, name, bytes.clone());
         }
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The names of one rendering and what they stand for. Cheap to clone: values are shared.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    names: BTreeMap<String, Value>,
+    names: Arc<BTreeMap<String, Value>>,
 }
 
 /// Whether a missing value may still appear.
@@ -63,7 +63,7 @@ impl Context {
 
     /// Makes a part visible; a part that had the name before is replaced.
     pub fn insert(&mut self, name: impl Into<String>, part: Part) {
-        self.names.insert(name.into(), part.0);
+        Arc::make_mut(&mut self.names).insert(name.into(), part.0);
     }
 
     /// Like [`Self::insert`], to build a context in one expression.

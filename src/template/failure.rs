@@ -14,6 +14,9 @@ use std::error::Error as _;
 use std::ops::Range;
 
 /// Why a rendering gave nothing.
+///
+/// Messages name keys, kinds of values and what `fail` says, and may quote a number; whoever renders from a Secret
+/// shows only the code and the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It reads something that may still appear: no mistake, and nothing to do until then.
@@ -57,12 +60,7 @@ pub(super) fn of_engine(sheets: &Sheets, name: &str, error: &Error, trace: &Trac
             Some("a rendering may take 200000 steps; is a list too long?"),
         ),
         ErrorKind::UnknownMethod => ("template-error", Some("call it as a filter: `value|name`")),
-        _ if error
-            .source()
-            .is_some_and(<dyn std::error::Error>::is::<Raised>) =>
-        {
-            ("template-fail", None)
-        }
+        _ if is_raised(error) => ("template-fail", None),
         _ => ("template-error", None),
     };
     let problem = Problem::new(code, message(error)).at(sheet.place(&bytes));
@@ -103,14 +101,7 @@ fn of_missing(
     bytes: &Range<usize>,
     notes: &[Missing],
 ) -> Option<Failure> {
-    let here = || notes.iter().rev().filter(|note| note.template == name);
-    let site = |note: &Missing| note.site.and_then(|site| sheet.sites.get(site)).cloned();
-    // The engine points at operators, at the token in front of a comparison, at the name of a filter: the chain that
-    // met a gap is the exact place.
-    let inside = here().find_map(|note| {
-        let site = site(note).unwrap_or_else(|| bytes.clone());
-        (bytes.start <= site.start && site.end <= bytes.end).then_some((note, site))
-    });
+    let inside = gap_in(sheet, name, bytes, notes);
     if !is_missing(error, inside.is_some()) {
         return None;
     }
@@ -131,21 +122,54 @@ fn of_missing(
                 .iter()
                 .rev()
                 .find(|(name, _)| name == variable)?;
-            here().find(|note| note.site == Some(*alias))
+            notes
+                .iter()
+                .rev()
+                .find(|note| note.template == name && note.site == Some(*alias))
         })
         // An argument of a macro leaves no other trace than that something awaited was missing.
         .or_else(|| notes.iter().rev().find(|note| note.gap.awaited));
     Some(missing(note, written, sheet.place(&bytes)))
 }
 
+/// The last gap that was met in these bytes of a template, and the chain that met it. The engine points at operators,
+/// or at the token in front of a comparison: the chain is the exact place.
+fn gap_in<'n>(
+    sheet: &Sheet,
+    name: &str,
+    bytes: &Range<usize>,
+    notes: &'n [Missing],
+) -> Option<(&'n Missing, Range<usize>)> {
+    notes
+        .iter()
+        .rev()
+        .filter(|note| note.template == name)
+        .find_map(|note| {
+            let site = note
+                .site
+                .and_then(|site| sheet.sites.get(site))
+                .unwrap_or(bytes);
+            (bytes.start <= site.start && site.end <= bytes.end).then(|| (note, site.clone()))
+        })
+}
+
 /// Whether a value that does not exist was used. Operators that know no such value name its kind, or nothing.
-fn is_missing(error: &Error, gap_inside: bool) -> bool {
+fn is_missing(error: &Error, has_gap: bool) -> bool {
     match (error.kind(), error.detail()) {
         (ErrorKind::UndefinedError, _) => true,
-        (ErrorKind::InvalidOperation, Some(detail)) => detail.contains("undefined"),
-        (ErrorKind::InvalidOperation, None) => gap_inside,
+        (ErrorKind::InvalidOperation, Some(detail)) => {
+            !is_raised(error) && detail.contains("undefined")
+        }
+        (ErrorKind::InvalidOperation, None) => has_gap,
         _ => false,
     }
+}
+
+/// Whether the template called `fail`.
+fn is_raised(error: &Error) -> bool {
+    error
+        .source()
+        .is_some_and(<dyn std::error::Error>::is::<Raised>)
 }
 
 /// The engine points at the name of a filter; what it was applied to is in front of that.
@@ -177,12 +201,26 @@ fn missing(note: Option<&Missing>, written: &str, place: Place) -> Failure {
 }
 
 /// The number of the expression of a lenient body that met something missing.
-pub(super) fn dispensable(sheets: &Sheets, name: &str, error: &Error) -> Option<usize> {
-    let sheet = sheets.get(name)?;
-    let error = innermost(error);
-    let bytes = error
-        .range()
-        .filter(|_| error.name() == Some(name) && is_missing(error, true))?;
+pub(super) fn dispensable(
+    sheets: &Sheets,
+    name: &str,
+    error: &Error,
+    trace: &Trace,
+) -> Option<usize> {
+    if matches!(error.kind(), ErrorKind::BadInclude | ErrorKind::EvalBlock) {
+        return None;
+    }
+    let inner = innermost(error);
+    let (sheet, bytes) = (sheets.get(inner.name()?)?, inner.range()?);
+    let notes = trace.missing();
+    let gap = gap_in(sheet, inner.name()?, &sheet.written(&bytes), &notes);
+    if !is_missing(inner, gap.is_some()) {
+        return None;
+    }
+    if inner.name() != Some(name) {
+        // In a macro of another file, which the body called.
+        return Some(trace.current());
+    }
     sheet
         .guarded
         .iter()

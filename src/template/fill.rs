@@ -33,12 +33,7 @@ pub(super) fn hint_for_yaml(text: &str, offset: usize) -> Option<String> {
         .get(offset..)?
         .find('\n')
         .map_or(text.len(), |at| offset + at);
-    let stands_alone = |line: &str| {
-        matches!(
-            token::pieces(line.trim()).as_deref(),
-            Some([Piece::Slot(_)])
-        )
-    };
+    let stands_alone = |line: &str| matches!(token::whole(line.trim()), Some(Piece::Slot(_)));
     let found = text[..end].rsplit('\n').take(2).any(stands_alone);
     found.then(|| "put a map into a map with `<<: {{ … }}`, and a value behind a key".to_owned())
 }
@@ -109,11 +104,11 @@ impl Filling<'_> {
             return Ok(Some(Json::String(text.to_owned())));
         }
         if style == Style::Plain {
-            match token::pieces(text).as_deref() {
-                Some([Piece::Slot(slot)]) => {
-                    return Ok(Some(self.slots.get(*slot).cloned().unwrap_or_default()));
+            match token::whole(text) {
+                Some(Piece::Slot(slot)) => {
+                    return Ok(Some(self.slots.get(slot).cloned().unwrap_or_default()));
                 }
-                Some([Piece::Nothing | Piece::Omit]) => return Ok(None),
+                Some(Piece::Nothing | Piece::Omit) => return Ok(None),
                 _ => {}
             }
         }

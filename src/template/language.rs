@@ -17,6 +17,7 @@ pub(super) use self::core::Raised;
 use super::value;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use std::sync::LazyLock;
 
 /// Steps that one rendering may take; a manifest of 60 lines takes about 1,000.
 pub const FUEL: u64 = 200_000;
@@ -89,7 +90,7 @@ pub(super) fn names(kind: EntryKind) -> impl Iterator<Item = &'static str> {
 pub(super) fn nearest(kind: EntryKind, name: &str) -> Option<&'static str> {
     names(kind)
         .map(|known| (distance(name, known), known))
-        .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
+        .filter(|(distance, known)| *distance <= known.len().max(name.len()) / 3)
         .min()
         .map(|(_, known)| known)
 }
@@ -119,24 +120,29 @@ pub(super) fn syntax() -> SyntaxConfig {
     syntax.build().unwrap_or_default()
 }
 
-/// An engine without templates.
+/// An engine without templates. Clones share everything that calls need.
 pub(super) fn engine() -> Environment<'static> {
+    static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(make_engine);
+    ENGINE.clone()
+}
+
+fn make_engine() -> Environment<'static> {
     let mut engine = Environment::empty();
     engine.set_syntax(syntax());
     engine.set_auto_reload(false);
+    engine.set_debug(false);
     engine.set_fuel(Some(FUEL));
     engine.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     // With any mode but "none" the engine marks the text that it captured, and only that, as safe.
     engine.set_auto_escape_callback(|_| AutoEscape::Custom("manifest".into()));
     engine.set_formatter(value::format);
-    engine.set_debug(false);
+    engine.set_unknown_method_callback(hidden::method);
     for entry in entries() {
         for name in std::iter::once(entry.name).chain(entry.aliases.iter().copied()) {
             (entry.add)(&mut engine, name);
         }
     }
     hidden::add(&mut engine);
-    engine.set_unknown_method_callback(hidden::method);
     engine
 }
 

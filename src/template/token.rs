@@ -4,6 +4,8 @@
 //! the way back. Never here: values. They wait in their slots until the text around them was read, which is why
 //! nothing in a value can change the YAML around it.
 
+use std::fmt::{self, Write};
+
 /// Private-use characters of plane 16. Templates that contain one are refused.
 const FIRST: char = '\u{10FE00}';
 const LAST: char = '\u{10FE1F}';
@@ -33,32 +35,28 @@ pub(super) fn is_in(text: &str) -> bool {
     text.as_bytes().contains(&0xF4) && text.contains(|c| (FIRST..=LAST).contains(&c))
 }
 
-/// The placeholder of a slot.
-pub(super) fn slot(number: usize) -> String {
-    let mut digits = Vec::new();
-    let mut rest = number;
-    loop {
-        let digit = u32::try_from(rest % 16).unwrap_or_default();
-        digits.push(char::from_u32(DIGIT + digit).unwrap_or(CLOSE));
-        rest /= 16;
-        if rest == 0 {
-            break;
-        }
+/// Writes the placeholder of a slot.
+pub(super) fn write_slot(out: &mut impl Write, number: usize) -> fmt::Result {
+    out.write_char(OPEN)?;
+    let digits = (usize::BITS - number.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        let digit = u32::try_from((number >> (4 * digit)) % 16).unwrap_or_default();
+        out.write_char(char::from_u32(DIGIT + digit).unwrap_or(CLOSE))?;
     }
-    std::iter::once(OPEN)
-        .chain(digits.into_iter().rev())
-        .chain([CLOSE])
-        .collect()
+    out.write_char(CLOSE)
 }
 
 /// The placeholder of an inline `if` that gave nothing.
-pub(super) fn nothing() -> String {
-    NOTHING.to_string()
-}
+pub(super) const NOTHING_TEXT: &str = "\u{10FE02}";
 
 /// The placeholder of `omit`.
-pub(super) fn omit() -> String {
-    OMIT.to_string()
+pub(super) const OMIT_TEXT: &str = "\u{10FE03}";
+
+/// The placeholder that a text consists of, if it is nothing else.
+pub(super) fn whole(text: &str) -> Option<Piece<'_>> {
+    placeholder(text)
+        .filter(|(_, length)| *length == text.len())
+        .map(|(piece, _)| piece)
 }
 
 /// The parts of a text in order. A placeholder that somebody cut in two is `None`.
@@ -110,12 +108,20 @@ fn placeholder(text: &str) -> Option<(Piece<'_>, usize)> {
 mod tests {
     use super::*;
 
+    fn slot(number: usize) -> String {
+        let mut text = String::new();
+        write_slot(&mut text, number).unwrap();
+        text
+    }
+
     #[test]
     fn placeholders_are_found_again_between_other_text() {
         for number in [0, 1, 15, 16, 4_095, 1 << 20, usize::MAX] {
             assert_eq!(pieces(&slot(number)), Some(vec![Piece::Slot(number)]));
+            assert_eq!(whole(&slot(number)), Some(Piece::Slot(number)));
+            assert_eq!(whole(&format!("{} ", slot(number))), None);
         }
-        let text = format!("a{}{}é{}{}", slot(7), slot(31), nothing(), omit());
+        let text = format!("a{}{}é{NOTHING_TEXT}{OMIT_TEXT}", slot(7), slot(31));
         let expected = [
             Piece::Text("a"),
             Piece::Slot(7),

@@ -3,11 +3,12 @@
 //! In: a value and the steps to take from it. Out: what is there, or a note of what is missing. Never here: whether
 //! that is a mistake. The engine decides it when the missing value is used; the note then gives it its name.
 
-use super::context::{Context, Node};
+use super::context::{Context, Node, write_key};
 use minijinja::State;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The name under which functions find the notes; authors cannot write it.
@@ -40,13 +41,15 @@ pub(super) struct Trace {
     missing: Mutex<Vec<Missing>>,
     /// Expressions of a lenient body that count as nothing, by number.
     gone: BTreeSet<usize>,
+    /// The expression of a lenient body that was begun last.
+    current: AtomicUsize,
 }
 
 impl Trace {
     pub(super) fn new(gone: BTreeSet<usize>) -> Arc<Self> {
         Arc::new(Self {
-            missing: Mutex::default(),
             gone,
+            ..Self::default()
         })
     }
 
@@ -56,6 +59,11 @@ impl Trace {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// The expression of a lenient body that was being evaluated when the rendering ended.
+    pub(super) fn current(&self) -> usize {
+        self.current.load(Ordering::Relaxed)
     }
 
     fn note(&self, missing: Missing) {
@@ -121,59 +129,68 @@ pub(super) fn note(state: &State, gap: Gap, site: Option<usize>) {
 /// Whether an expression of a lenient body is still to be evaluated.
 pub(super) fn is_live(state: &State<'_, '_>, expression: usize) -> bool {
     let trace = state.lookup(TRACE);
-    let trace = trace
+    let Some(trace) = trace
         .as_ref()
-        .and_then(|trace| trace.downcast_object_ref::<Trace>());
-    trace.is_none_or(|trace| !trace.gone.contains(&expression))
-}
-
-/// Follows steps from a value; a missing step ends the way without an error.
-pub(super) fn walk(base: &Value, steps: &[Value]) -> Result<Value, Gap> {
-    let mut at = base.clone();
-    // The last value on the way that knows its path, and how many steps led to it.
-    let mut known: Option<(Value, usize)> = None;
-    for (taken, step) in steps.iter().enumerate() {
-        let next = match at.downcast_object_ref::<Node>() {
-            Some(node) => {
-                let next = node.step(step);
-                if node.trail.is_some() {
-                    known = Some((at.clone(), taken));
-                }
-                next
-            }
-            None => at.get_item(step).ok().filter(|next| !next.is_undefined()),
-        };
-        let Some(next) = next else {
-            return Err(gap(known.as_ref(), steps));
-        };
-        at = next;
-    }
-    Ok(at)
-}
-
-fn gap(known: Option<&(Value, usize)>, steps: &[Value]) -> Gap {
-    let node =
-        known.and_then(|(value, taken)| Some((value.downcast_object_ref::<Node>()?, *taken)));
-    let Some((node, taken)) = node else {
-        return Gap {
-            what: None,
-            awaited: false,
-        };
+        .and_then(|trace| trace.downcast_object_ref::<Trace>())
+    else {
+        return true;
     };
-    let mut what = node
-        .trail
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    for step in &steps[taken..] {
-        match step.as_str() {
-            Some(key) => super::context::write_key(&mut what, key),
-            // Writing to a string cannot fail.
-            None => drop(write!(what, "[{step}]")),
+    let is_live = !trace.gone.contains(&expression);
+    if is_live {
+        trace.current.store(expression, Ordering::Relaxed);
+    }
+    is_live
+}
+
+/// Follows steps from a value; nothing if one of them is missing.
+pub(super) fn walk(base: &Value, steps: &[Value]) -> Option<Value> {
+    steps
+        .iter()
+        .try_fold(base.clone(), |at, step| next(&at, step))
+}
+
+fn next(value: &Value, step: &Value) -> Option<Value> {
+    match value.downcast_object_ref::<Node>() {
+        Some(node) => node.step(step),
+        None => value
+            .get_item(step)
+            .ok()
+            .filter(|next| !next.is_undefined()),
+    }
+}
+
+/// Goes the way once more to say what was missing: below the last value on it that knows its own path.
+pub(super) fn gap(base: &Value, steps: &[Value]) -> Gap {
+    let mut gap = Gap {
+        what: None,
+        awaited: false,
+    };
+    let mut at = base.clone();
+    for (taken, step) in steps.iter().enumerate() {
+        if let Some(node) = at.downcast_object_ref::<Node>()
+            && let Some(trail) = &node.trail
+        {
+            let what = path(trail.to_string(), &steps[taken..]);
+            gap = Gap {
+                what: Some(what),
+                awaited: node.awaits(step),
+            };
+        }
+        match next(&at, step) {
+            Some(next) => at = next,
+            None => break,
         }
     }
-    Gap {
-        what: Some(what),
-        awaited: node.awaits(&steps[taken]),
+    gap
+}
+
+fn path(mut start: String, steps: &[Value]) -> String {
+    for step in steps {
+        match step.as_str() {
+            Some(key) => write_key(&mut start, key),
+            // Writing to a string cannot fail.
+            None => drop(write!(start, "[{step}]")),
+        }
     }
+    start
 }

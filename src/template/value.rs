@@ -56,10 +56,10 @@ pub(super) fn format(
     }
     // The engine refuses undefined values itself, except for that of an inline `if` without `else`.
     if value.is_undefined() {
-        return Ok(out.write_str(&token::nothing())?);
+        return Ok(out.write_str(token::NOTHING_TEXT)?);
     }
     if is_omit(value) {
-        return Ok(out.write_str(&token::omit())?);
+        return Ok(out.write_str(token::OMIT_TEXT)?);
     }
     let mut bytes = 0;
     let json = json_within(state, value, 0, &mut bytes)?;
@@ -72,7 +72,7 @@ pub(super) fn format(
     }
     slots.values.push(json);
     let slot = slots.values.len() - 1;
-    Ok(out.write_str(&token::slot(slot))?)
+    Ok(token::write_slot(out, slot)?)
 }
 
 /// The JSON value that an engine value stands for.
@@ -169,11 +169,10 @@ fn number(value: &Value) -> Result<Number, Error> {
     if value.is_integer() {
         let signed = i64::try_from(value.clone()).ok().map(Number::from);
         let number = signed.or_else(|| u64::try_from(value.clone()).ok().map(Number::from));
-        return number
-            .ok_or_else(|| refuse(format!("the number {value} is too large for Kubernetes")));
+        return number.ok_or_else(|| refuse("this number is too large for Kubernetes"));
     }
     let number = f64::try_from(value.clone()).ok().and_then(Number::from_f64);
-    number.ok_or_else(|| refuse(format!("the number {value} has no form in YAML")))
+    number.ok_or_else(|| refuse("infinity and not-a-number have no form in YAML"))
 }
 
 fn key_text(state: &State<'_, '_>, key: &Value) -> Result<String, Error> {

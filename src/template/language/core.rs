@@ -108,12 +108,13 @@ fn get(
     if default.len() > 1 || default.first().is_some_and(Value::is_kwargs) {
         return Err(refuse("`get` takes a map, a path and a default"));
     }
-    match (walk(base, &keys(state, path)?), default.first()) {
-        (Ok(value), Some(default)) if value.is_none() => Ok(default.clone()),
-        (Ok(value), _) => Ok(value),
-        (Err(_), Some(default)) => Ok(default.clone()),
-        (Err(gap), None) => {
-            trace::note(state, gap, None);
+    let keys = keys(state, path)?;
+    match (walk(base, &keys), default.first()) {
+        (Some(value), Some(default)) if value.is_none() => Ok(default.clone()),
+        (Some(value), _) => Ok(value),
+        (None, Some(default)) => Ok(default.clone()),
+        (None, None) => {
+            trace::note(state, trace::gap(base, &keys), None);
             Ok(Value::UNDEFINED)
         }
     }

@@ -106,8 +106,10 @@ fn from_json(state: &mut State<'_, '_>, text: &str) -> Result<Value, Error> {
 
 fn from_yaml(state: &mut State<'_, '_>, text: &str) -> Result<Value, Error> {
     state.consume_fuel(text.len() as u64 / 16)?;
-    let documents = yaml::parse(text, &Limits::RENDERED)
-        .map_err(|error| refuse(format!("this is no YAML: {error}")))?;
+    let documents = yaml::parse(text, &Limits::RENDERED).map_err(|error| {
+        let line = text[..error.span.start].matches('\n').count() + 1;
+        refuse(format!("this is no YAML in its line {line}"))
+    })?;
     match documents.as_slice() {
         [] => Ok(Value::from(())),
         [document] => Ok(context::value(&document.root.to_json())),

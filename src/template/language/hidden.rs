@@ -5,14 +5,12 @@
 
 use super::super::trace::{self, walk};
 use super::super::value::{Omit, settled, text};
-use minijinja::value::{Rest, Value, ValueKind};
+use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State};
 
 /// Makes them known.
 pub(super) fn add(env: &mut Environment<'static>) {
-    env.add_filter("__step", |state: &mut State<'_, '_>, args: Rest<Value>| {
-        step(state, &args)
-    });
+    env.add_filter("__step", step);
     env.add_filter(
         "__text",
         |state: &mut State<'_, '_>, value: &Value| match value.kind() {
@@ -58,30 +56,23 @@ pub(super) fn method(
 
 /// A chain of accesses: what is missing on the way is undefined, and noted under the number of the chain.
 fn step(state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
+    if args.iter().any(Value::is_safe) {
+        let args = args
+            .iter()
+            .map(|arg| settled(state, arg))
+            .collect::<Result<Vec<_>, _>>()?;
+        return step(state, &args);
+    }
     let [base, site, steps @ ..] = args else {
         return Err(Error::from(ErrorKind::MissingArgument));
     };
-    let settled_steps;
-    let steps = if steps.iter().any(Value::is_safe) {
-        settled_steps = steps
-            .iter()
-            .map(|step| settled(state, step))
-            .collect::<Result<Vec<_>, _>>()?;
-        &settled_steps
-    } else {
-        steps
-    };
-    let walked = if base.is_safe() {
-        walk(&settled(state, base)?, steps)
-    } else {
-        walk(base, steps)
-    };
-    walked.or_else(|gap| {
-        if let Ok(site) = usize::try_from(site.clone()) {
-            trace::note(state, gap, Some(site));
-        }
-        Ok(Value::UNDEFINED)
-    })
+    if let Some(value) = walk(base, steps) {
+        return Ok(value);
+    }
+    if let Ok(site) = usize::try_from(site.clone()) {
+        trace::note(state, trace::gap(base, steps), Some(site));
+    }
+    Ok(Value::UNDEFINED)
 }
 
 /// What does not exist yet is left out of a lenient body; an inline `if` without `else` stays what it is.

@@ -105,8 +105,8 @@ const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 impl Quantity {
     fn parse(text: &str) -> Result<Self, Error> {
-        let unreadable = || refuse(format!("`{text}` is no amount such as `500m` or `1.5Gi`"));
-        let too_large = || refuse(format!("the amount `{text}` is too large"));
+        let unreadable = || refuse("this is no amount such as `500m` or `1.5Gi`");
+        let too_large = || refuse("the amount is too large");
         let unit = text
             .find(|c: char| c.is_ascii_alphabetic())
             .unwrap_or(text.len());
@@ -255,7 +255,7 @@ fn multiply(state: &mut State<'_, '_>, amount: &str, factor: &Value) -> Result<S
     let amount = Quantity::parse(amount)?;
     let factor = text(state, factor)?;
     let (mantissa, decimals) =
-        decimal(&factor).ok_or_else(|| refuse(format!("`{factor}` is no number")))?;
+        decimal(&factor).ok_or_else(|| refuse("an amount can be multiplied only by a number"))?;
     let power = u32::try_from(decimals)
         .ok()
         .and_then(|decimals| 10_i128.checked_pow(decimals));

@@ -76,10 +76,11 @@ fn no_filter_takes_a_missing_value_but_default() {
     {
         let arguments = match filter.name {
             "replace" | "regex_replace" => "('a', 'b')",
-            "regex_match" | "split" | "format" | "batch" | "map" | "select" | "selectattr"
-            | "rejectattr" | "groupby" | "quantity_add" | "quantity_sub" | "quantity_cmp" => {
-                "('1')"
-            }
+            "map" => "('upper')",
+            "select" => "('odd')",
+            "selectattr" | "rejectattr" => "('a', 'odd')",
+            "regex_match" | "split" | "format" | "batch" | "groupby" | "quantity_add"
+            | "quantity_sub" | "quantity_cmp" => "('1')",
             "quantity_mul" => "(1)",
             _ => "",
         };
@@ -233,10 +234,13 @@ fn core_hash(text: &str) -> String {
 #[test]
 fn wrong_arguments_are_told_in_our_words() {
     let table = [
-        ("'x'|quantity", "`x` is no amount such as `500m` or `1.5Gi`"),
+        (
+            "'x'|quantity",
+            "this is no amount such as `500m` or `1.5Gi`",
+        ),
         (
             "'['|regex_match('[')",
-            "the regular expression `[` cannot be read",
+            "the regular expression cannot be read",
         ),
         (
             "'a'|regex_match('(a{1000}){1000}')",

@@ -146,7 +146,7 @@ fn regex(state: &State<'_, '_>, pattern: &str) -> Result<Regex, Error> {
         .build()
         .map_err(|error| {
             refuse(format!(
-                "the regular expression `{pattern}` cannot be read: {}",
+                "the regular expression cannot be read: {}",
                 summary(&error)
             ))
         })

@@ -49,7 +49,18 @@ const MISTAKES: &[(&str, &[&str])] = &[
         ],
     ),
     ("a: {{ x|safe }}", &["t:1:9: unknown filter `safe`"]),
-    ("a: {{ x|map('uper') }}", &[]),
+    (
+        "a: {{ x|map('uper') }}",
+        &["t:1:13: unknown filter `uper` (did you mean `upper`?)"],
+    ),
+    (
+        "a: {{ x|select('od')|selectattr('a', 'evn') }}",
+        &[
+            "t:1:16: unknown test `od` (did you mean `odd`?)",
+            "t:1:38: unknown test `evn` (did you mean `even`?)",
+        ],
+    ),
+    ("a: {{ x|map(attribute='a')|select }}", &[]),
     (
         "{% autoescape false %}{{ x }}{% endautoescape %}",
         &["t:1:4: values are never escaped, since they are never read again"],

@@ -67,12 +67,12 @@ fn errors_of_the_engine_have_the_innermost_place() {
             "fail.yaml",
             "kind: A\n{% if parent.spec.x == 'a' %}\n{{ fail('x must not be a') }}\n{% endif %}\n",
         )
+        .file("undefined.yaml", "x: {{ fail('x is undefined') }}\n")
         .file("method.yaml", "x: {{ parent.spec.x.upper() }}\n")
         .file(
             "filter.yaml",
             "x: 1\ny: {{ (parent.spec.x ~ '%')|b64decode }}\n",
         )
-        .file("mapped.yaml", "x: {{ l|map('uper') }}\n")
         .file("field.yaml", "x: {{ parent.spec.x\n  .y\n  .z }}\n");
     let table = [
         (
@@ -90,7 +90,6 @@ fn errors_of_the_engine_have_the_innermost_place() {
             "method.yaml:1:20: string has no method named upper",
         ),
         ("filter.yaml", "filter.yaml:2:29: this is no base64"),
-        ("mapped.yaml", "mapped.yaml:1:"),
         (
             "field.yaml",
             "field.yaml:1:7: `parent.spec.x.y.z` is undefined",

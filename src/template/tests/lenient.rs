@@ -127,3 +127,20 @@ fn other_mistakes_are_told_at_their_place() {
         assert!(failure.starts_with(expected), "{text}: {failure}");
     }
 }
+
+#[test]
+fn a_macro_of_another_file_that_meets_something_missing_leaves_its_caller_out() {
+    let case = case().file(
+        "lib.yaml",
+        "{% macro url(child) %}https://{{ child.status.host }}{% endmacro %}",
+    );
+    let text = "{% from 'lib.yaml' import url %}\na: {{ url(children.gone) }}\nb: \"{{ url(children.deployment) }}\"\nc: 1\n";
+    assert_eq!(case.lenient(text), Ok(json!({"c": 1})));
+    let case = case.file("part.yaml", "x: {{ children.gone.y }}\n");
+    let failure = told(
+        &case
+            .lenient("a: 1\n{% include 'part.yaml' %}\n")
+            .unwrap_err(),
+    );
+    assert_eq!(failure, "part.yaml:1:7: waiting for children.gone.y");
+}
