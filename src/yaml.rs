@@ -12,9 +12,11 @@ mod entries;
 mod hint;
 mod scalar;
 
-use crate::source::Position;
+use crate::problem::Problem;
+use crate::source::{Place, Position, Source};
 use serde_json::{Map, Number, Value};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// How much one text may ask for; everything beyond is an error, never a slow reader.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +115,17 @@ pub struct Error {
     pub span: Range<usize>,
     /// What to write instead, where the text gives a clue.
     pub hint: Option<String>,
+}
+
+impl Error {
+    /// The same for the author of the file that the text came from.
+    pub fn into_problem(self, source: &Arc<Source>) -> Problem {
+        let problem = Problem::new("yaml", self.message).at(Place::new(source, self.span));
+        match self.hint {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        }
+    }
 }
 
 /// Where the content of a text begins in the file that holds it, for programs and templates inside of YAML.

@@ -17,9 +17,10 @@ use std::ops::Range;
 ///
 /// Messages name keys, kinds of values and what `fail` says, and may quote a number; whoever renders from a Secret
 /// shows only the code and the place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// It reads something that may still appear: no mistake, and nothing to do until then.
+    #[error("waiting for {what}")]
     Waiting {
         /// Its path: `children.deployment.status.replicas`.
         what: String,
@@ -27,17 +28,8 @@ pub enum Failure {
         place: Place,
     },
     /// The template, or what it was given, is wrong.
+    #[error("{0}")]
     Failed(Problem),
-}
-
-impl Failure {
-    /// One line for a condition or a log.
-    pub fn summary(&self) -> String {
-        match self {
-            Self::Waiting { what, .. } => format!("waiting for {what}"),
-            Self::Failed(problem) => problem.to_string(),
-        }
-    }
 }
 
 /// The compiled templates of a rule, by the engine's name.
@@ -82,10 +74,13 @@ fn innermost(error: &Error) -> &Error {
     innermost
 }
 
+/// Characters of a message; `fail` can say anything.
+const MAX_MESSAGE: usize = 500;
+
 fn message(error: &Error) -> String {
     match (error.kind(), error.detail()) {
         (ErrorKind::OutOfFuel, _) => "the template does too much work".to_owned(),
-        (_, Some(detail)) => detail.to_owned(),
+        (_, Some(detail)) => detail.chars().take(MAX_MESSAGE).collect(),
         (ErrorKind::InvalidOperation, None) => {
             "this operation is not possible with these values".to_owned()
         }
@@ -101,22 +96,20 @@ fn of_missing(
     bytes: &Range<usize>,
     notes: &[Missing],
 ) -> Option<Failure> {
-    let inside = gap_in(sheet, name, bytes, notes);
+    let input = with_input(&sheet.text, bytes);
+    let inside = gap_in(sheet, name, bytes, notes).or_else(|| gap_in(sheet, name, &input, notes));
     if !is_missing(error, inside.is_some()) {
         return None;
     }
-    let bytes = inside
-        .as_ref()
-        .map_or_else(|| with_input(&sheet.text, bytes), |(_, site)| site.clone());
+    let bytes = inside.as_ref().map_or(input, |(_, site)| site.clone());
     let written = sheet.text.get(bytes.clone()).unwrap_or_default();
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let variable = written.split(|c| !is_letter(c)).next().unwrap_or_default();
     let note = inside
         .map(|(note, _)| note)
         .filter(|note| note.gap.what.is_some())
         // A chain from a variable that was itself missing, or the variable alone.
         .or_else(|| {
-            let variable = written
-                .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                .next()?;
             let (_, alias) = sheet
                 .aliases
                 .iter()
@@ -128,7 +121,10 @@ fn of_missing(
                 .find(|note| note.template == name && note.site == Some(*alias))
         })
         // An argument of a macro leaves no other trace than that something awaited was missing.
-        .or_else(|| notes.iter().rev().find(|note| note.gap.awaited));
+        .or_else(|| {
+            let is_own = !sheet.reads.iter().any(|read| read.path[0] == variable);
+            notes.iter().rev().find(|note| is_own && note.gap.awaited)
+        });
     Some(missing(note, written, sheet.place(&bytes)))
 }
 

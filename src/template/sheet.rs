@@ -4,7 +4,7 @@
 
 use super::desugar::SourceMap;
 use crate::source::{Place, Position, Source};
-use crate::yaml::ContentOrigin;
+use crate::yaml::{ContentOrigin, Node};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,12 +26,21 @@ impl Origin {
         }
     }
 
-    /// The template is a text inside of a YAML file, as [`crate::yaml::Node::content_origin`] found it.
-    pub fn inside(source: &Arc<Source>, content: ContentOrigin) -> Self {
+    /// The template is a text inside of a YAML file.
+    ///
+    /// Places are exact on every line of a `|` block, and on the first line of other texts, whose later lines YAML
+    /// joins.
+    pub fn inside(source: &Arc<Source>, node: &Node) -> Self {
+        let content = node.content_origin(&source.text);
+        let fallback = || ContentOrigin {
+            start: source.position(node.span.start),
+            indent: 0,
+        };
+        let ContentOrigin { start, indent } = content.unwrap_or_else(fallback);
         Self {
             source: Arc::clone(source),
-            start: content.start,
-            indent: content.indent,
+            start,
+            indent,
         }
     }
 

@@ -458,3 +458,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_mistake_becomes_a_problem_of_its_file() {
+    let text = "a: 1\nb: @c\n";
+    let source = Source::new("rule.yaml", text);
+    let problem = parse(text, &Limits::FILE)
+        .unwrap_err()
+        .into_problem(&source);
+    let expected = "rule.yaml:2:4: unexpected character: `@' (quote a text that begins with `@`)";
+    assert_eq!(problem.to_string(), expected);
+}

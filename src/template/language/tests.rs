@@ -15,7 +15,7 @@ fn value(template: &str) -> Result<Option<Json>, String> {
     let map = builder
         .build()
         .body(&body, &Context::new())
-        .map_err(|failure| failure.summary())?;
+        .map_err(|failure| failure.to_string())?;
     Ok(map.get("v").cloned())
 }
 

@@ -28,7 +28,7 @@ macro_rules! filter {
 pub(super) static ENTRIES: &[Entry] = &[
     filter!(
         "string",
-        "The text of a number, a boolean or a text.",
+        "The text of a number or a boolean; what a `{% set %}` block or a macro wrote becomes plain text instead of YAML.",
         "{{ true|string }}",
         "\"true\"",
         of_text(filters::string)
@@ -91,10 +91,10 @@ pub(super) static ENTRIES: &[Entry] = &[
     ),
     filter!(
         "indent",
-        "Every line but the first moved to the right; with `true` as second argument the first one too.",
+        "Every line but the first moved to the right by so many spaces (4 without an argument); with `true` as second argument the first one too.",
         "{{ 'a\\nb'|indent(2) }}",
         "\"a\\n  b\"",
-        of_layout(filters::indent)
+        of_layout(indent)
     ),
     filter!(
         "split",
@@ -138,8 +138,8 @@ const REGEX_SIZE: usize = 256 << 10;
 /// Steps that compiling a pattern counts for.
 const REGEX_FUEL: u64 = 200;
 
-fn regex(state: &State<'_, '_>, pattern: &str) -> Result<Regex, Error> {
-    state.consume_fuel(REGEX_FUEL + pattern.len() as u64)?;
+fn regex(state: &State<'_, '_>, input: &str, pattern: &str) -> Result<Regex, Error> {
+    state.consume_fuel(REGEX_FUEL + pattern.len() as u64 + input.len() as u64 / 4)?;
     RegexBuilder::new(pattern)
         .size_limit(REGEX_SIZE)
         .dfa_size_limit(REGEX_SIZE)
@@ -168,11 +168,39 @@ fn regex_replace(
     pattern: &str,
     by: &str,
 ) -> Result<String, Error> {
-    Ok(regex(state, pattern)?.replace_all(input, by).into_owned())
+    Ok(regex(state, input, pattern)?
+        .replace_all(input, by)
+        .into_owned())
 }
 
 fn regex_match(state: &mut State<'_, '_>, input: &str, pattern: &str) -> Result<bool, Error> {
-    Ok(regex(state, pattern)?.is_match(input))
+    Ok(regex(state, input, pattern)?.is_match(input))
+}
+
+/// Blank lines stay blank. Captured text stays what it is.
+fn indent(
+    state: &mut State<'_, '_>,
+    input: &Value,
+    width: Option<i64>,
+    first: Option<bool>,
+) -> Result<Value, Error> {
+    let text = input.as_str().unwrap_or_default();
+    let width = count(width, 4)?;
+    let lines = text.matches('\n').count() + 1;
+    state.consume_fuel(width.saturating_mul(lines) as u64 / 64)?;
+    let space = " ".repeat(width);
+    let mut moved = String::with_capacity(text.len() + width * lines);
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if (index > 0 || first == Some(true)) && !line.trim().is_empty() {
+            moved += &space;
+        }
+        moved += line;
+    }
+    Ok(if input.is_safe() {
+        Value::from_safe_string(moved)
+    } else {
+        Value::from(moved)
+    })
 }
 
 fn join(

@@ -173,7 +173,7 @@ fn a_template_inside_of_a_rule_file_has_places_of_that_file() {
         let node = root.get("spec").unwrap().get(key).unwrap();
         (
             node.as_str().unwrap().to_owned(),
-            Origin::inside(&source, node.content_origin(file).unwrap()),
+            Origin::inside(&source, node),
         )
     };
     let case = Case::new(&json!({"parent": {"metadata": {}}}));

@@ -41,7 +41,7 @@ fn text_that_is_no_yaml_is_found_in_the_template_that_wrote_it() {
         let failure = told(&case.documents(name).unwrap_err());
         assert!(failure.starts_with(expected), "{name}: {failure}");
     }
-    let advice = case.documents("map.yaml").unwrap_err().summary();
+    let advice = case.documents("map.yaml").unwrap_err().to_string();
     assert!(
         advice.contains("put a map into a map with `<<: {{ … }}`"),
         "{advice}"

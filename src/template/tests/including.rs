@@ -73,6 +73,27 @@ quoted: \"{{ block }}\"
 }
 
 #[test]
+fn captured_text_can_be_put_into_a_block_as_text() {
+    let case = Case::new(&json!({"v": "a: b"})).file("run.sh", "#!/bin/sh\necho {{ v }}\n");
+    let text = "{% set script %}{% include 'run.sh' %}{% endset %}\nrun: |\n  {{ script|string }}\nplain: {{ script|string }}\n";
+    let script = "#!/bin/sh\necho a: b\n";
+    assert_eq!(
+        case.body(text),
+        Ok(json!({"run": format!("{script}\n"), "plain": script}))
+    );
+}
+
+#[test]
+fn windows_line_ends_change_nothing() {
+    let text =
+        "a:\r\n{% for x in v %}\r\n- {{ x }}\r\n{% endfor %}\r\nb: |\r\n  {{ v[0] }}\r\n  x\r\n";
+    assert_eq!(
+        body_with(&json!([1, 2]), text),
+        json!({"a": [1, 2], "b": "1\nx\n"})
+    );
+}
+
+#[test]
 fn foreign_template_text_can_be_written() {
     let text =
         "a: \"{{ '{{ x }}' }}\"\nb: {% raw %}\"{{ y }} {% if %}\"{% endraw %}\n\nc: {# gone #}1\n";

@@ -50,6 +50,14 @@ fn work_and_memory_of_a_rendering_are_bounded() {
             "a: {{ '%1000000000d'|format(1) }}".to_owned(),
             "template-limit",
         ),
+        (
+            "a: {{ 'a\nb'|indent(1000000000000) }}".to_owned(),
+            "template-limit",
+        ),
+        (
+            "a: {{ v|regex_match('(a|b|ab)*c') }}".to_owned(),
+            "template-limit",
+        ),
         ("---\na: 1\n".repeat(101), "template-yaml"),
         (
             "a: ".to_owned() + &"[".repeat(70) + &"]".repeat(70),
@@ -61,12 +69,17 @@ fn work_and_memory_of_a_rendering_are_bounded() {
         ),
     ];
     for (text, code) in table {
-        let shown = &text[..text.len().min(120)];
-        match case.body(&text) {
-            Ok(_) => assert!(code.is_empty(), "{shown}"),
-            Err(Failure::Failed(problem)) => assert_eq!(problem.code, code, "{shown}: {problem}"),
-            Err(waiting) => panic!("{shown}: {waiting:?}"),
-        }
+        fails_with(&case, &text, code);
+    }
+}
+
+/// An empty code expects a value.
+fn fails_with(case: &Case, text: &str, code: &str) {
+    let shown = &text[..text.len().min(120)];
+    match case.body(text) {
+        Ok(_) => assert!(code.is_empty(), "{shown}"),
+        Err(Failure::Failed(problem)) => assert_eq!(problem.code, code, "{shown}: {problem}"),
+        Err(waiting) => panic!("{shown}: {waiting:?}"),
     }
 }
 

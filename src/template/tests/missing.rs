@@ -338,12 +338,21 @@ fn an_undefined_value_comes_with_advice() {
     let failure = case().body("v: {{ parent.spec.a.b }}").unwrap_err();
     assert!(
         failure
-            .summary()
+            .to_string()
             .contains("`get(parent, \"spec.a.b\", default)`"),
         "{failure:?}"
     );
     assert!(
-        failure.summary().contains("`{% if parent.spec.a.b %}`"),
+        failure.to_string().contains("`{% if parent.spec.a.b %}`"),
         "{failure:?}"
+    );
+}
+
+#[test]
+fn an_unknown_name_is_not_excused_by_something_awaited() {
+    let text = "{% if children.gone.x %}{% endif %}\nv: {{ nobody }}";
+    assert_eq!(
+        told(&case().body(text).unwrap_err()),
+        "body:2:7: `nobody` is undefined"
     );
 }

@@ -302,7 +302,7 @@ fn what_came_out_as_nothing_is_a_mistake_and_never_null() {
         let failure = case.body(text).unwrap_err();
         assert_eq!(told(&failure), expected, "{text:?}");
         assert!(
-            failure.summary().contains("write `[]`, `{}` or `null`"),
+            failure.to_string().contains("write `[]`, `{}` or `null`"),
             "{failure:?}"
         );
     }
