@@ -6,9 +6,9 @@
 //!
 //! A template is rendered with placeholders instead of values, the text is read as YAML, and only then are the values
 //! put in. So nothing that a value contains can change the YAML around it, and a value keeps its type. The parts, in
-//! the order of a rendering: [`desugar`] what the author wrote becomes what the engine knows; [`language`] what can be
-//! called; [`trace`] what was looked for in vain; [`value`] values go into slots, [`token`] a placeholder stands for
-//! each; [`skeleton`] the text is read; [`fill`] the values come back; [`failure`] or somebody is told why not.
+//! the order of a rendering: `desugar` what the author wrote becomes what the engine knows; `language` what can be
+//! called; `trace` what was looked for in vain; `value` values go into slots, `token` a placeholder stands for each;
+//! `skeleton` the text is read; `fill` the values come back; `failure` or somebody is told why not.
 //!
 //! Rendering needs 512 KiB of stack; recursion in templates is limited to that.
 

@@ -3,7 +3,7 @@
 //! In: the engine's error or a fault of the text it rendered. Out: a [`Failure`]. Never here: deciding what is wrong.
 
 use super::fill::Fault;
-use super::language::Raised;
+use super::language::{FUEL, Raised};
 use super::sheet::Sheet;
 use super::trace::{Missing, Trace};
 use crate::problem::Problem;
@@ -47,10 +47,7 @@ pub(super) fn of_engine(sheets: &Sheets, name: &str, error: &Error, trace: &Trac
         return failure;
     }
     let (code, hint) = match error.kind() {
-        ErrorKind::OutOfFuel => (
-            "template-limit",
-            Some("a rendering may take 200000 steps; is a list too long?"),
-        ),
+        ErrorKind::OutOfFuel => ("template-limit", Some(FUEL_HINT)),
         ErrorKind::UnknownMethod => ("template-error", Some("call it as a filter: `value|name`")),
         _ if is_raised(error) => ("template-fail", None),
         _ => ("template-error", None),
@@ -74,12 +71,14 @@ fn innermost(error: &Error) -> &Error {
     innermost
 }
 
+const FUEL_HINT: &str = "is a list too long, or are loops inside each other?";
+
 /// Characters of a message; `fail` can say anything.
 const MAX_MESSAGE: usize = 500;
 
 fn message(error: &Error) -> String {
     match (error.kind(), error.detail()) {
-        (ErrorKind::OutOfFuel, _) => "the template does too much work".to_owned(),
+        (ErrorKind::OutOfFuel, _) => format!("the template takes more than {FUEL} steps"),
         (_, Some(detail)) => detail.chars().take(MAX_MESSAGE).collect(),
         (ErrorKind::InvalidOperation, None) => {
             "this operation is not possible with these values".to_owned()

@@ -19,7 +19,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use std::sync::LazyLock;
 
-/// Steps that one rendering may take; a manifest of 60 lines takes about 1,000.
+/// Steps that one rendering may take; a manifest of 60 lines takes about 400.
 pub const FUEL: u64 = 200_000;
 
 /// What kind of thing an [`Entry`] is.
