@@ -32,10 +32,7 @@ impl Gvk {
 
     /// Of a manifest.
     pub fn of(object: &Value) -> Option<Self> {
-        Self::parse(
-            object.get("apiVersion")?.as_str()?,
-            object.get("kind")?.as_str()?,
-        )
+        Self::parse(object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?)
     }
 
     /// `group/version`, or the version alone in the core group.
@@ -49,10 +46,7 @@ impl Gvk {
 
     /// Without the version: what identity is made of.
     pub fn group_kind(&self) -> GroupKind {
-        GroupKind {
-            group: self.group.clone(),
-            kind: self.kind.clone(),
-        }
+        GroupKind { group: self.group.clone(), kind: self.kind.clone() }
     }
 }
 
@@ -97,11 +91,7 @@ pub struct ObjectId {
 impl ObjectId {
     /// Puts the parts together.
     pub fn new(kind: &Arc<GroupKind>, namespace: &str, name: &str) -> Self {
-        Self {
-            kind: Arc::clone(kind),
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        Self { kind: Arc::clone(kind), namespace: namespace.into(), name: name.into() }
     }
 }
 
@@ -123,11 +113,7 @@ pub fn metadata<'a>(object: &'a Value, field: &str) -> Option<&'a str> {
 
 /// `metadata.annotations.<name>`.
 pub fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
-    object
-        .get("metadata")?
-        .get("annotations")?
-        .get(name)?
-        .as_str()
+    object.get("metadata")?.get("annotations")?.get(name)?.as_str()
 }
 
 /// `metadata.generation`, where the kind has one.
@@ -148,34 +134,17 @@ mod tests {
     fn api_versions_with_wrong_shape_are_refused() {
         assert!(Gvk::parse("apps/v1", "Deployment").is_some());
         assert!(Gvk::parse("v1", "Pod").is_some_and(|gvk| gvk.group.is_empty()));
-        for (api_version, kind) in [
-            ("", "Pod"),
-            ("v1", ""),
-            ("a/b/c", "X"),
-            ("/v1", "X"),
-            ("a/", "X"),
-        ] {
+        for (api_version, kind) in [("", "Pod"), ("v1", ""), ("a/b/c", "X"), ("/v1", "X"), ("a/", "X")]
+        {
             assert_eq!(Gvk::parse(api_version, kind), None, "{api_version} {kind}");
         }
     }
 
     #[test]
     fn identities_read_as_kubectl_writes_them() {
-        let kind = Arc::new(GroupKind {
-            group: "apps".into(),
-            kind: "Deployment".into(),
-        });
-        assert_eq!(
-            ObjectId::new(&kind, "shop", "web").to_string(),
-            "Deployment.apps shop/web"
-        );
-        let kind = Arc::new(GroupKind {
-            group: String::new(),
-            kind: "Namespace".into(),
-        });
-        assert_eq!(
-            ObjectId::new(&kind, "", "shop").to_string(),
-            "Namespace shop"
-        );
+        let kind = Arc::new(GroupKind { group: "apps".into(), kind: "Deployment".into() });
+        assert_eq!(ObjectId::new(&kind, "shop", "web").to_string(), "Deployment.apps shop/web");
+        let kind = Arc::new(GroupKind { group: String::new(), kind: "Namespace".into() });
+        assert_eq!(ObjectId::new(&kind, "", "shop").to_string(), "Namespace shop");
     }
 }

@@ -23,12 +23,7 @@ pub struct Problem {
 impl Problem {
     /// A mistake without a place yet.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            place: None,
-            hint: None,
-        }
+        Self { code, message: message.into(), place: None, hint: None }
     }
 
     /// Says where.
@@ -45,14 +40,8 @@ impl Problem {
 
     /// Several lines for a terminal: message, file and line, the source with a caret, the hint.
     pub fn render(&self, colour: bool) -> String {
-        let renderer = if colour {
-            Renderer::styled()
-        } else {
-            Renderer::plain()
-        };
-        let title = Level::ERROR
-            .primary_title(self.message.as_str())
-            .id(self.code);
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let title = Level::ERROR.primary_title(self.message.as_str()).id(self.code);
         let mut group = annotate_snippets::Group::with_title(title);
         if let Some(place) = &self.place {
             let text = place.source.text.as_str();
@@ -101,10 +90,7 @@ mod tests {
             "rules/a.yaml:2:3: unknown field `childs` (did you mean `children`?)"
         );
         let text = problem.render(false);
-        assert!(
-            text.contains("error[unknown-field]: unknown field `childs`"),
-            "{text}"
-        );
+        assert!(text.contains("error[unknown-field]: unknown field `childs`"), "{text}");
         assert!(text.contains("rules/a.yaml:2:3"), "{text}");
         assert!(text.contains("^^^^^^"), "{text}");
         assert!(text.contains("help: did you mean `children`?"), "{text}");

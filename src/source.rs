@@ -18,10 +18,7 @@ pub struct Source {
 impl Source {
     /// Wraps a text under a name.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self {
-            name: name.into(),
-            text: text.into(),
-        })
+        Arc::new(Self { name: name.into(), text: text.into() })
     }
 
     /// Line and column (both from 1, columns in characters) of a byte offset; past the end counts as the end.
@@ -76,10 +73,7 @@ pub struct Place {
 impl Place {
     /// Points at `span` of `source`.
     pub fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
-        Self {
-            source: Arc::clone(source),
-            span,
-        }
+        Self { source: Arc::clone(source), span }
     }
 
     /// Where it starts.
@@ -105,20 +99,10 @@ mod tests {
         let source = Source::new("a.yaml", "a\nbé: x\n");
         assert_eq!(source.position(0), Position { line: 1, column: 1 });
         assert_eq!(source.position(5), Position { line: 2, column: 3 });
-        assert_eq!(
-            source.position(4),
-            Position { line: 2, column: 2 },
-            "inside a character"
-        );
+        assert_eq!(source.position(4), Position { line: 2, column: 2 }, "inside a character");
         assert_eq!(source.position(99), Position { line: 3, column: 1 });
         assert_eq!(source.offset(Position { line: 2, column: 3 }), 5);
-        assert_eq!(
-            source.offset(Position {
-                line: 2,
-                column: 30
-            }),
-            8
-        );
+        assert_eq!(source.offset(Position { line: 2, column: 30 }), 8);
         assert_eq!(Place::new(&source, 5..6).to_string(), "a.yaml:2:3");
     }
 }
