@@ -226,12 +226,8 @@ impl Templates {
     ) -> Result<Arc<Vec<Document>>, Failure> {
         self.parts.skeletons.read(&rendered.text).map_err(|error| {
             let hint = fill::hint_for_yaml(&rendered.text, error.span.start).or(error.hint);
-            let fault = Fault {
-                code: "template-yaml",
-                message: error.message,
-                hint,
-                bytes: error.span,
-            };
+            let fault =
+                Fault { code: "template-yaml", message: error.message, hint, bytes: error.span };
             self.fault(name, context, rendered, fault)
         })
     }

@@ -12,11 +12,9 @@ mod entries;
 mod hint;
 mod scalar;
 
-use crate::problem::Problem;
-use crate::source::{Place, Position, Source};
+use crate::source::Position;
 use serde_json::{Map, Number, Value};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// How much one text may ask for; everything beyond is an error, never a slow reader.
 #[derive(Clone, Copy, Debug)]
@@ -33,19 +31,9 @@ pub struct Limits {
 
 impl Limits {
     /// For files that people write: rules, templates' examples, resource definitions.
-    pub const FILE: Self = Self {
-        bytes: 4 << 20,
-        nodes: 200_000,
-        depth: 64,
-        documents: 1_000,
-    };
+    pub const FILE: Self = Self { bytes: 4 << 20, nodes: 200_000, depth: 64, documents: 1_000 };
     /// For what one template renders.
-    pub const RENDERED: Self = Self {
-        bytes: 5 << 20,
-        nodes: 200_000,
-        depth: 64,
-        documents: 100,
-    };
+    pub const RENDERED: Self = Self { bytes: 5 << 20, nodes: 200_000, depth: 64, documents: 100 };
 }
 
 /// One document of a text.
@@ -117,17 +105,6 @@ pub struct Error {
     pub hint: Option<String>,
 }
 
-impl Error {
-    /// The same for the author of the file that the text came from.
-    pub fn into_problem(self, source: &Arc<Source>) -> Problem {
-        let problem = Problem::new("yaml", self.message).at(Place::new(source, self.span));
-        match self.hint {
-            Some(hint) => problem.hint(hint),
-            None => problem,
-        }
-    }
-}
-
 /// Where the content of a text begins in the file that holds it, for programs and templates inside of YAML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentOrigin {
@@ -183,10 +160,7 @@ impl Node {
         let Kind::Mapping(entries) = &self.kind else {
             return None;
         };
-        entries
-            .iter()
-            .find(|(name, _)| name.as_str() == Some(key))
-            .map(|(_, value)| value)
+        entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
     }
 
     /// Where the content of this text begins in `text`, from which the node was read; nothing for other kinds.
@@ -194,11 +168,7 @@ impl Node {
     /// In a `|` block, line N of the content is N - 1 lines below. Other texts of several lines are folded by YAML,
     /// so that only their first line can be found exactly.
     pub fn content_origin(&self, text: &str) -> Option<ContentOrigin> {
-        let Kind::String {
-            text: content,
-            style,
-        } = &self.kind
-        else {
+        let Kind::String { text: content, style } = &self.kind else {
             return None;
         };
         let at = |offset: usize| {
@@ -210,29 +180,17 @@ impl Node {
             }
         };
         match style {
-            Style::Plain => Some(ContentOrigin {
-                start: at(self.span.start),
-                indent: 0,
-            }),
+            Style::Plain => Some(ContentOrigin { start: at(self.span.start), indent: 0 }),
             Style::Quoted => {
                 let quote = usize::from(text[self.span.start..].starts_with(['"', '\'']));
-                Some(ContentOrigin {
-                    start: at(self.span.start + quote),
-                    indent: 0,
-                })
+                Some(ContentOrigin { start: at(self.span.start + quote), indent: 0 })
             }
             // The span begins at the first line that is not blank.
             Style::Literal | Style::Folded => {
                 let blank = content.len() - content.trim_start_matches('\n').len();
                 let line = at(self.span.start).line.saturating_sub(blank).max(1);
-                let start = Position {
-                    line,
-                    column: self.indent + 1,
-                };
-                Some(ContentOrigin {
-                    start,
-                    indent: self.indent,
-                })
+                let start = Position { line, column: self.indent + 1 };
+                Some(ContentOrigin { start, indent: self.indent })
             }
         }
     }

@@ -27,11 +27,7 @@ pub struct Builder {
 impl Builder {
     /// `files` are all that templates can include or import, by their name relative to the folder of templates.
     pub fn new(files: Arc<BTreeMap<String, Arc<Source>>>) -> Self {
-        Self {
-            engine: language::engine(),
-            files,
-            sheets: Sheets::new(),
-        }
+        Self { engine: language::engine(), files, sheets: Sheets::new() }
     }
 
     /// Compiles a file of the folder of templates, and what it includes. A problem without a place means that there
@@ -42,10 +38,7 @@ impl Builder {
             return Err(vec![problem.hint(check::FILE_HINT)]);
         }
         self.compile_uses(vec![name.to_owned()])?;
-        Ok(DocumentsTemplate {
-            name: name.into(),
-            reads: self.reads(name),
-        })
+        Ok(DocumentsTemplate { name: name.into(), reads: self.reads(name) })
     }
 
     /// Compiles objects that are written in a rule file.
@@ -55,10 +48,7 @@ impl Builder {
         origin: Origin,
     ) -> Result<DocumentsTemplate, Vec<Problem>> {
         let name = self.compile_inline(text, origin, Mode::Strict)?;
-        Ok(DocumentsTemplate {
-            reads: self.reads(&name),
-            name,
-        })
+        Ok(DocumentsTemplate { reads: self.reads(&name), name })
     }
 
     /// Compiles a map that is written in a rule file.
@@ -69,11 +59,7 @@ impl Builder {
         mode: Mode,
     ) -> Result<BodyTemplate, Vec<Problem>> {
         let name = self.compile_inline(text, origin, mode)?;
-        Ok(BodyTemplate {
-            reads: self.reads(&name),
-            name,
-            mode,
-        })
+        Ok(BodyTemplate { reads: self.reads(&name), name, mode })
     }
 
     /// Compiles a single text of a rule file, such as a name or a message.
@@ -82,32 +68,18 @@ impl Builder {
         text: &str,
         origin: Origin,
     ) -> Result<LineTemplate, Vec<Problem>> {
-        if !["{{", "{%", "{#"]
-            .iter()
-            .any(|opening| text.contains(opening))
-        {
-            return Ok(LineTemplate {
-                line: Line::Literal(text.into()),
-                reads: Arc::default(),
-            });
+        if !["{{", "{%", "{#"].iter().any(|opening| text.contains(opening)) {
+            return Ok(LineTemplate { line: Line::Literal(text.into()), reads: Arc::default() });
         }
         let name = self.compile_inline(text, origin, Mode::Strict)?;
-        Ok(LineTemplate {
-            reads: self.reads(&name),
-            line: Line::Template(name),
-        })
+        Ok(LineTemplate { reads: self.reads(&name), line: Line::Template(name) })
     }
 
     /// The templates, ready to be rendered from any thread.
     pub fn build(self) -> Templates {
-        let parts = Parts {
-            engine: self.engine,
-            sheets: self.sheets,
-            skeletons: Skeletons::default(),
-        };
-        Templates {
-            parts: Arc::new(parts),
-        }
+        let parts =
+            Parts { engine: self.engine, sheets: self.sheets, skeletons: Skeletons::default() };
+        Templates { parts: Arc::new(parts) }
     }
 
     fn compile_inline(
@@ -118,12 +90,7 @@ impl Builder {
     ) -> Result<Name, Vec<Problem>> {
         // Names of files are relative, so that no file has this one.
         let name: Name = format!("/{}", self.sheets.len()).into();
-        let request = Request {
-            name: &name,
-            text,
-            origin,
-            lenient: mode == Mode::Lenient,
-        };
+        let request = Request { name: &name, text, origin, lenient: mode == Mode::Lenient };
         let sheet = compile(&mut self.engine, &self.files, &request)?;
         let uses = sheet.uses.clone();
         self.sheets.insert(Arc::clone(&name), sheet);
@@ -156,11 +123,7 @@ impl Builder {
                 Err(found) => problems.extend(found),
             }
         }
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(problems)
-        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     fn reads(&self, name: &str) -> Arc<[Read]> {

@@ -70,11 +70,7 @@ pub(super) fn names<T>(
     undeclared: &HashSet<String>,
     files: &BTreeMap<String, T>,
 ) -> Result<Vec<String>, Vec<Problem>> {
-    let mut check = Check {
-        request,
-        problems: Vec::new(),
-        uses: Vec::new(),
-    };
+    let mut check = Check { request, problems: Vec::new(), uses: Vec::new() };
     for (at, lexeme) in tokens.iter().enumerate() {
         if let Token::Ident(name) = lexeme.token {
             check.name(name, tokens, at, undeclared);
@@ -83,11 +79,7 @@ pub(super) fn names<T>(
             }
         }
     }
-    if check.problems.is_empty() {
-        Ok(check.uses)
-    } else {
-        Err(check.problems)
-    }
+    if check.problems.is_empty() { Ok(check.uses) } else { Err(check.problems) }
 }
 
 struct Check<'a> {
@@ -98,8 +90,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn report(&mut self, code: &'static str, message: impl Into<String>, bytes: Range<usize>) {
-        self.problems
-            .push(self.request.problem(code, message, bytes));
+        self.problems.push(self.request.problem(code, message, bytes));
     }
 
     fn name(&mut self, name: &str, tokens: &[Lexeme<'_>], at: usize, undeclared: &HashSet<String>) {
@@ -109,11 +100,7 @@ impl Check<'_> {
             matches!(before, Some(Token::Ident("filter"))) && opens_statement(tokens, at - 1);
         let is_call = matches!(token(tokens, at + 1), Some(Token::ParenOpen));
         if name.starts_with("__") {
-            self.report(
-                "template-reserved",
-                "names that begin with `__` are reserved",
-                bytes,
-            );
+            self.report("template-reserved", "names that begin with `__` are reserved", bytes);
         } else if matches!(before, Some(Token::Pipe)) || filters_block {
             self.known(EntryKind::Filter, name, bytes);
             self.named_in_arguments(name, tokens, at);
@@ -136,11 +123,7 @@ impl Check<'_> {
             "selectattr" | "rejectattr" => (EntryKind::Test, at + 4),
             _ => return,
         };
-        if let Some(Lexeme {
-            token: Token::Str(name),
-            bytes,
-        }) = tokens.get(argument)
-        {
+        if let Some(Lexeme { token: Token::Str(name), bytes }) = tokens.get(argument) {
             self.known(kind, name, bytes.clone());
         }
     }
@@ -152,9 +135,7 @@ impl Check<'_> {
             EntryKind::Function | EntryKind::Global => ("unknown-function", "function"),
         };
         if !language::knows(kind, name) {
-            let problem = self
-                .request
-                .problem(code, format!("unknown {what} `{name}`"), bytes);
+            let problem = self.request.problem(code, format!("unknown {what} `{name}`"), bytes);
             self.problems.push(match language::nearest(kind, name) {
                 Some(near) => problem.hint(format!("did you mean `{near}`?")),
                 None => problem,
@@ -214,16 +195,9 @@ fn literal_names(tokens: &[Lexeme<'_>]) -> Option<Vec<(String, Range<usize>)>> {
         _ => None,
     };
     let (names, rest) = if matches!(token(tokens, 0), Some(Token::BracketOpen)) {
-        let end = tokens
-            .iter()
-            .position(|l| matches!(l.token, Token::BracketClose))?;
-        let items = tokens[1..end]
-            .iter()
-            .filter(|l| !matches!(l.token, Token::Comma));
-        (
-            items.map(literal).collect::<Option<Vec<_>>>()?,
-            &tokens[end + 1..],
-        )
+        let end = tokens.iter().position(|l| matches!(l.token, Token::BracketClose))?;
+        let items = tokens[1..end].iter().filter(|l| !matches!(l.token, Token::Comma));
+        (items.map(literal).collect::<Option<Vec<_>>>()?, &tokens[end + 1..])
     } else {
         (vec![literal(tokens.first()?)?], &tokens[1..])
     };

@@ -46,9 +46,7 @@ impl Request<'_> {
 
     fn syntax(&self, error: &Error) -> Vec<Problem> {
         let message = error.detail().unwrap_or("this cannot be read").to_owned();
-        let bytes = error
-            .range()
-            .unwrap_or_else(|| line(self.text, error.line().unwrap_or(1)));
+        let bytes = error.range().unwrap_or_else(|| line(self.text, error.line().unwrap_or(1)));
         vec![self.problem("template-syntax", message, bytes)]
     }
 }
@@ -60,18 +58,14 @@ pub(super) fn compile<T: Sync>(
     request: &Request<'_>,
 ) -> Result<Sheet, Vec<Problem>> {
     // The parser recurses; it must not meet the end of whatever stack the caller has left.
-    let builder = thread::Builder::new()
-        .name("compile".to_owned())
-        .stack_size(STACK);
+    let builder = thread::Builder::new().name("compile".to_owned()).stack_size(STACK);
     thread::scope(|scope| {
         let compiled = builder.spawn_scoped(scope, || compile_here(engine, files, request));
         let failed = |what: String| vec![request.problem("template-syntax", what, 0..0)];
         match compiled.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(failed("the template cannot be read".to_owned())),
-            Err(error) => Err(failed(format!(
-                "no thread to read the template with: {error}"
-            ))),
+            Err(error) => Err(failed(format!("no thread to read the template with: {error}"))),
         }
     })
 }
@@ -81,12 +75,7 @@ fn compile_here<T>(
     files: &BTreeMap<String, T>,
     request: &Request<'_>,
 ) -> Result<Sheet, Vec<Problem>> {
-    let Request {
-        name,
-        text,
-        lenient,
-        ..
-    } = *request;
+    let Request { name, text, lenient, .. } = *request;
     if let Some(problem) = characters(request) {
         return Err(vec![problem]);
     }
@@ -99,9 +88,7 @@ fn compile_here<T>(
     drop(parse(text, name, language::syntax()).map_err(syntax)?);
 
     let desugared = desugar(text, &tokens, lenient);
-    engine
-        .add_template_owned(name.to_owned(), desugared.text.clone())
-        .map_err(syntax)?;
+    engine.add_template_owned(name.to_owned(), desugared.text.clone()).map_err(syntax)?;
     let template = engine.get_template(name).map_err(syntax)?;
     let undeclared = template.undeclared_variables(false);
     let uses = check::names(request, &tokens, &undeclared, files)?;
@@ -116,11 +103,7 @@ fn characters(request: &Request<'_>) -> Option<Problem> {
     let is_reserved = |(_, c): &(usize, char)| token::is_in(c.encode_utf8(&mut [0; 4]));
     let (at, character) = request.text.char_indices().find(is_reserved)?;
     let bytes = at..at + character.len_utf8();
-    Some(request.problem(
-        "template-reserved",
-        "this character is reserved for placeholders",
-        bytes,
-    ))
+    Some(request.problem("template-reserved", "this character is reserved for placeholders", bytes))
 }
 
 fn sheet(
@@ -135,10 +118,7 @@ fn sheet(
         .chains
         .into_iter()
         .filter(|chain| undeclared.contains(&chain.steps[0]) && check::is_read(&chain.steps[0]))
-        .map(|chain| Read {
-            path: chain.steps,
-            place: origin.place(text, &chain.bytes),
-        });
+        .map(|chain| Read { path: chain.steps, place: origin.place(text, &chain.bytes) });
     Sheet {
         text: (*text).to_owned(),
         origin: origin.clone(),
@@ -168,9 +148,6 @@ pub(super) fn lexemes(text: &str) -> Result<Vec<Lexeme<'_>>, Error> {
 fn line(text: &str, number: usize) -> Range<usize> {
     let before = text.split_inclusive('\n').take(number.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
-    let length = text
-        .get(start..)
-        .and_then(|rest| rest.lines().next())
-        .map_or(0, str::len);
+    let length = text.get(start..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
     start..start + length
 }

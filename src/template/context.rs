@@ -43,10 +43,7 @@ impl Part {
         parts: impl IntoIterator<Item = (String, Self)>,
         awaits: Awaits,
     ) -> Self {
-        let entries = parts
-            .into_iter()
-            .map(|(name, part)| (name, part.0))
-            .collect();
+        let entries = parts.into_iter().map(|(name, part)| (name, part.0)).collect();
         Self(Value::from_object(Node {
             content: Content::Map(entries),
             trail: Some(Trail::root(path)),
@@ -102,26 +99,17 @@ pub(super) struct Trail {
 
 impl Trail {
     fn root(name: &str) -> Arc<Self> {
-        Arc::new(Self {
-            before: None,
-            step: name.to_owned(),
-        })
+        Arc::new(Self { before: None, step: name.to_owned() })
     }
 
     fn key(self: &Arc<Self>, key: &str) -> Arc<Self> {
         let mut step = String::new();
         write_key(&mut step, key);
-        Arc::new(Self {
-            before: Some(Arc::clone(self)),
-            step,
-        })
+        Arc::new(Self { before: Some(Arc::clone(self)), step })
     }
 
     fn index(self: &Arc<Self>, index: usize) -> Arc<Self> {
-        Arc::new(Self {
-            before: Some(Arc::clone(self)),
-            step: format!("[{index}]"),
-        })
+        Arc::new(Self { before: Some(Arc::clone(self)), step: format!("[{index}]") })
     }
 }
 
@@ -141,11 +129,7 @@ pub(super) fn write_key(path: &mut String, key: &str) {
         && !key.is_empty()
         && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     // Writing to a string cannot fail.
-    let _ = if plain {
-        write!(path, ".{key}")
-    } else {
-        write!(path, "[{key:?}]")
-    };
+    let _ = if plain { write!(path, ".{key}") } else { write!(path, "[{key:?}]") };
 }
 
 fn convert(json: &Json, trail: &Arc<Trail>, awaits: Awaits) -> Value {
@@ -169,20 +153,12 @@ fn convert(json: &Json, trail: &Arc<Trail>, awaits: Awaits) -> Value {
         ),
         leaf => return scalar(leaf),
     };
-    Value::from_object(Node {
-        content,
-        trail: Some(Arc::clone(trail)),
-        awaits,
-    })
+    Value::from_object(Node { content, trail: Some(Arc::clone(trail)), awaits })
 }
 
 /// Leaves need no trail, and most values are leaves.
 fn child(json: &Json, trail: impl FnOnce() -> Arc<Trail>, awaits: Awaits) -> Value {
-    if json.is_object() || json.is_array() {
-        convert(json, &trail(), awaits)
-    } else {
-        scalar(json)
-    }
+    if json.is_object() || json.is_array() { convert(json, &trail(), awaits) } else { scalar(json) }
 }
 
 /// A value that a template made: it has no path.
@@ -192,11 +168,7 @@ pub(super) fn value(json: &Json) -> Value {
         Json::Array(items) => Content::List(items.iter().map(value).collect()),
         leaf => return scalar(leaf),
     };
-    Value::from_object(Node {
-        content,
-        trail: None,
-        awaits: Awaits::Nothing,
-    })
+    Value::from_object(Node { content, trail: None, awaits: Awaits::Nothing })
 }
 
 fn scalar(json: &Json) -> Value {
@@ -222,11 +194,8 @@ impl Node {
             },
             Content::List(items) => {
                 let index = key.as_i64()?;
-                let index = if index < 0 {
-                    index + i64::try_from(items.len()).ok()?
-                } else {
-                    index
-                };
+                let index =
+                    if index < 0 { index + i64::try_from(items.len()).ok()? } else { index };
                 items.get(usize::try_from(index).ok()?).cloned()
             }
         }
@@ -263,12 +232,9 @@ impl Object for Node {
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
         match &self.content {
-            Content::Map(entries) => Enumerator::Values(
-                entries
-                    .keys()
-                    .map(|key| Value::from(key.as_str()))
-                    .collect(),
-            ),
+            Content::Map(entries) => {
+                Enumerator::Values(entries.keys().map(|key| Value::from(key.as_str())).collect())
+            }
             Content::List(items) => Enumerator::Seq(items.len()),
         }
     }

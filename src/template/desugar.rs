@@ -51,11 +51,8 @@ pub(super) struct Notes {
 
 /// Translates a template. `tokens` are all of `source`, without raw text.
 pub(super) fn desugar(source: &str, tokens: &[Lexeme<'_>], lenient: bool) -> Desugared {
-    let mut translation = Translation {
-        writer: Writer::new(source),
-        lenient,
-        notes: Notes::default(),
-    };
+    let mut translation =
+        Translation { writer: Writer::new(source), lenient, notes: Notes::default() };
     let mut rest = tokens;
     while let Some((first, after)) = rest.split_first() {
         let is_end =
@@ -69,11 +66,7 @@ pub(super) fn desugar(source: &str, tokens: &[Lexeme<'_>], lenient: bool) -> Des
         rest = after.get(end + 1..).unwrap_or_default();
     }
     let (text, map) = translation.writer.finish();
-    Desugared {
-        text,
-        map,
-        notes: translation.notes,
-    }
+    Desugared { text, map, notes: translation.notes }
 }
 
 struct Translation<'a> {
@@ -130,12 +123,7 @@ impl Translation<'_> {
         let site = self.notes.sites.len();
         self.guard(value, None);
         let begins = self.notes.sites.get(site).map(|chain| chain.start);
-        if let [
-            Lexeme {
-                token: Token::Ident(name),
-                ..
-            },
-        ] = target
+        if let [Lexeme { token: Token::Ident(name), .. }] = target
             && begins == Some(span(value).start)
         {
             self.notes.aliases.push(((*name).to_owned(), site));
@@ -156,8 +144,7 @@ impl Translation<'_> {
         self.expressions(tokens);
         let soften = if otherwise.is_some() { "|__soft" } else { "" };
         let otherwise = otherwise.unwrap_or_default();
-        self.writer
-            .insert(&format!("){soften} if __live({number}){otherwise})"), bytes);
+        self.writer.insert(&format!("){soften} if __live({number}){otherwise})"), bytes);
         self.notes.guarded[number].end = self.writer.len();
     }
 
@@ -185,9 +172,8 @@ impl Translation<'_> {
     }
 
     fn join(&mut self, tokens: &[Lexeme<'_>]) {
-        let pieces = split(tokens, |tokens, at| {
-            usize::from(matches!(tokens[at].token, Token::Tilde))
-        });
+        let pieces =
+            split(tokens, |tokens, at| usize::from(matches!(tokens[at].token, Token::Tilde)));
         let several = pieces.len() > 1;
         for piece in pieces {
             self.wrapped(piece, several.then_some("__text"), Self::values);
@@ -201,10 +187,7 @@ impl Translation<'_> {
         inner: fn(&mut Self, &[Lexeme<'_>]),
     ) {
         let is_literal = tokens.len() == 1
-            && matches!(
-                tokens[0].token,
-                Token::Str(_) | Token::String(_) | Token::Int(_)
-            );
+            && matches!(tokens[0].token, Token::Str(_) | Token::String(_) | Token::Int(_));
         match (filter, tokens.first()) {
             (Some(filter), Some(first)) if !is_literal => {
                 self.writer.keep(first.bytes.start);
@@ -254,18 +237,12 @@ impl Translation<'_> {
 
     /// A value with everything that follows it directly; gives the position of what comes then.
     fn value(&mut self, tokens: &[Lexeme<'_>], at: usize) -> usize {
-        let base_end = if is_opening(&tokens[at]) {
-            closing(tokens, at)
-        } else {
-            at
-        };
+        let base_end = if is_opening(&tokens[at]) { closing(tokens, at) } else { at };
         let (steps, next) = steps(tokens, base_end + 1);
         self.chain(&tokens[at], &steps);
         let bytes = span(&tokens[at..next]);
         let runs = || steps.chunk_by(|a, b| a.is_access() && b.is_access());
-        let wraps = runs()
-            .filter(|run| !matches!(run[0].kind, StepKind::Call(_)))
-            .count();
+        let wraps = runs().filter(|run| !matches!(run[0].kind, StepKind::Call(_))).count();
 
         self.writer.keep(bytes.start);
         self.writer.insert(&"(".repeat(wraps), bytes.clone());
@@ -299,8 +276,7 @@ impl Translation<'_> {
     /// One call for a run of steps; all of it stands for the whole chain, the author's `bytes`.
     fn access(&mut self, steps: &[Step<'_, '_>], site: Option<usize>, bytes: &Range<usize>) {
         let site = site.map_or_else(|| "none".to_owned(), |site| site.to_string());
-        self.writer
-            .insert(&format!("|__step({site}"), bytes.clone());
+        self.writer.insert(&format!("|__step({site}"), bytes.clone());
         for step in steps {
             let key = match step.kind {
                 StepKind::Key(Token::Ident(name)) => format!(",\"{name}\""),
@@ -325,20 +301,10 @@ impl Translation<'_> {
         let Token::Ident(name) = base.token else {
             return;
         };
-        let mut chain = Chain {
-            steps: vec![name.to_owned()],
-            bytes: base.bytes.clone(),
-        };
+        let mut chain = Chain { steps: vec![name.to_owned()], bytes: base.bytes.clone() };
         for step in steps {
             let (StepKind::Key(Token::Ident(key))
-            | StepKind::Index(
-                [
-                    Lexeme {
-                        token: Token::Str(key),
-                        ..
-                    },
-                ],
-            )) = step.kind
+            | StepKind::Index([Lexeme { token: Token::Str(key), .. }])) = step.kind
             else {
                 break;
             };

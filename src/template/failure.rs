@@ -17,10 +17,9 @@ use std::ops::Range;
 ///
 /// Messages name keys, kinds of values and what `fail` says, and may quote a number; whoever renders from a Secret
 /// shows only the code and the place.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It reads something that may still appear: no mistake, and nothing to do until then.
-    #[error("waiting for {what}")]
     Waiting {
         /// Its path: `children.deployment.status.replicas`.
         what: String,
@@ -28,8 +27,17 @@ pub enum Failure {
         place: Place,
     },
     /// The template, or what it was given, is wrong.
-    #[error("{0}")]
     Failed(Problem),
+}
+
+impl Failure {
+    /// One line for a condition or a log.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Waiting { what, .. } => format!("waiting for {what}"),
+            Self::Failed(problem) => problem.to_string(),
+        }
+    }
 }
 
 /// The compiled templates of a rule, by the engine's name.
@@ -62,10 +70,7 @@ pub(super) fn of_engine(sheets: &Sheets, name: &str, error: &Error, trace: &Trac
 /// Errors of included templates are the source of the error of the `include`.
 fn innermost(error: &Error) -> &Error {
     let mut innermost = error;
-    while let Some(source) = innermost
-        .source()
-        .and_then(|source| source.downcast_ref::<Error>())
-    {
+    while let Some(source) = innermost.source().and_then(|source| source.downcast_ref::<Error>()) {
         innermost = source;
     }
     innermost
@@ -109,15 +114,8 @@ fn of_missing(
         .filter(|note| note.gap.what.is_some())
         // A chain from a variable that was itself missing, or the variable alone.
         .or_else(|| {
-            let (_, alias) = sheet
-                .aliases
-                .iter()
-                .rev()
-                .find(|(name, _)| name == variable)?;
-            notes
-                .iter()
-                .rev()
-                .find(|note| note.template == name && note.site == Some(*alias))
+            let (_, alias) = sheet.aliases.iter().rev().find(|(name, _)| name == variable)?;
+            notes.iter().rev().find(|note| note.template == name && note.site == Some(*alias))
         })
         // An argument of a macro leaves no other trace than that something awaited was missing.
         .or_else(|| {
@@ -135,17 +133,10 @@ fn gap_in<'n>(
     bytes: &Range<usize>,
     notes: &'n [Missing],
 ) -> Option<(&'n Missing, Range<usize>)> {
-    notes
-        .iter()
-        .rev()
-        .filter(|note| note.template == name)
-        .find_map(|note| {
-            let site = note
-                .site
-                .and_then(|site| sheet.sites.get(site))
-                .unwrap_or(bytes);
-            (bytes.start <= site.start && site.end <= bytes.end).then(|| (note, site.clone()))
-        })
+    notes.iter().rev().filter(|note| note.template == name).find_map(|note| {
+        let site = note.site.and_then(|site| sheet.sites.get(site)).unwrap_or(bytes);
+        (bytes.start <= site.start && site.end <= bytes.end).then(|| (note, site.clone()))
+    })
 }
 
 /// Whether a value that does not exist was used. Operators that know no such value name its kind, or nothing.
@@ -162,9 +153,7 @@ fn is_missing(error: &Error, has_gap: bool) -> bool {
 
 /// Whether the template called `fail`.
 fn is_raised(error: &Error) -> bool {
-    error
-        .source()
-        .is_some_and(<dyn std::error::Error>::is::<Raised>)
+    error.source().is_some_and(<dyn std::error::Error>::is::<Raised>)
 }
 
 /// The engine points at the name of a filter; what it was applied to is in front of that.

@@ -20,19 +20,13 @@ pub(super) struct Fault {
 
 impl Fault {
     fn hint(self, hint: &str) -> Self {
-        Self {
-            hint: Some(hint.to_owned()),
-            ..self
-        }
+        Self { hint: Some(hint.to_owned()), ..self }
     }
 }
 
 /// Advice for a rendered text that is no YAML at `offset`: the commonest reason is a map on a line of its own.
 pub(super) fn hint_for_yaml(text: &str, offset: usize) -> Option<String> {
-    let end = text
-        .get(offset..)?
-        .find('\n')
-        .map_or(text.len(), |at| offset + at);
+    let end = text.get(offset..)?.find('\n').map_or(text.len(), |at| offset + at);
     let stands_alone = |line: &str| matches!(token::whole(line.trim()), Some(Piece::Slot(_)));
     let found = text[..end].rsplit('\n').take(2).any(stands_alone);
     found.then(|| "put a map into a map with `<<: {{ … }}`, and a value behind a key".to_owned())
@@ -46,18 +40,8 @@ pub(super) fn fill(node: &Node, slots: &Slots, lenient: bool) -> Result<Option<J
 /// The text of a single line, which is never read as YAML; nothing if it is `omit`.
 pub(super) fn fill_text(text: &str, slots: &Slots) -> Result<String, Fault> {
     let whole = 0..text.len();
-    let filled = Filling {
-        slots,
-        lenient: false,
-    }
-    .text(text, &whole)?;
-    filled.ok_or_else(|| {
-        fault(
-            "template-error",
-            "`omit` cannot be a part of a text",
-            &whole,
-        )
-    })
+    let filled = Filling { slots, lenient: false }.text(text, &whole)?;
+    filled.ok_or_else(|| fault("template-error", "`omit` cannot be a part of a text", &whole))
 }
 
 struct Filling<'a> {
@@ -72,11 +56,7 @@ impl Filling<'_> {
         match &node.kind {
             Kind::Null { explicit: true } => Ok(Some(Json::Null)),
             Kind::Null { explicit: false } => {
-                let fault = fault(
-                    "template-nothing",
-                    "an item came out as nothing",
-                    &node.span,
-                );
+                let fault = fault("template-nothing", "an item came out as nothing", &node.span);
                 Err(fault.hint(NOTHING_HINT))
             }
             Kind::Bool(value) => Ok(Some(Json::Bool(*value))),
@@ -118,11 +98,7 @@ impl Filling<'_> {
     /// A text with values in it; nothing if one of them does not exist yet and the body is lenient.
     fn text(&self, text: &str, bytes: &Range<usize>) -> Result<Option<String>, Fault> {
         let Some(pieces) = token::pieces(text) else {
-            return Err(fault(
-                "template-error",
-                "a placeholder was cut in two",
-                bytes,
-            ));
+            return Err(fault("template-error", "a placeholder was cut in two", bytes));
         };
         let mut filled = String::with_capacity(text.len());
         for piece in pieces {
@@ -190,11 +166,7 @@ impl Filling<'_> {
             None => Ok(None),
             Some(Json::String(key)) => Ok(Some(key)),
             Some(json) => json_text(&json).map(Some).map_err(|_| {
-                fault(
-                    "template-error",
-                    "a key must be a text, a number or a boolean",
-                    bytes,
-                )
+                fault("template-error", "a key must be a text, a number or a boolean", bytes)
             }),
         }
     }
@@ -208,11 +180,8 @@ impl Filling<'_> {
         };
         for map in maps {
             let Json::Object(map) = map else {
-                let fault = fault(
-                    "template-error",
-                    "only maps can be merged with `<<`",
-                    &node.span,
-                );
+                let fault =
+                    fault("template-error", "only maps can be merged with `<<`", &node.span);
                 return Err(fault.hint("for one that may be missing write `default({})`"));
             };
             merged.extend(map);
@@ -222,10 +191,5 @@ impl Filling<'_> {
 }
 
 fn fault(code: &'static str, message: impl Into<String>, bytes: &Range<usize>) -> Fault {
-    Fault {
-        code,
-        message: message.into(),
-        hint: None,
-        bytes: bytes.clone(),
-    }
+    Fault { code, message: message.into(), hint: None, bytes: bytes.clone() }
 }

@@ -113,10 +113,7 @@ fn distance(a: &str, b: &str) -> usize {
 /// How templates are written. A block tag takes its line with it, or loops would leave blank lines in block scalars.
 pub(super) fn syntax() -> SyntaxConfig {
     let mut syntax = SyntaxConfig::builder();
-    syntax
-        .trim_blocks(true)
-        .lstrip_blocks(true)
-        .keep_trailing_newline(true);
+    syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
     syntax.build().unwrap_or_default()
 }
 

@@ -4,7 +4,7 @@
 
 use super::desugar::SourceMap;
 use crate::source::{Place, Position, Source};
-use crate::yaml::{ContentOrigin, Node};
+use crate::yaml::ContentOrigin;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,29 +19,15 @@ pub struct Origin {
 impl Origin {
     /// The template is the whole file.
     pub fn file(source: &Arc<Source>) -> Self {
-        Self {
-            source: Arc::clone(source),
-            start: Position { line: 1, column: 1 },
-            indent: 0,
-        }
+        Self { source: Arc::clone(source), start: Position { line: 1, column: 1 }, indent: 0 }
     }
 
-    /// The template is a text inside of a YAML file.
+    /// The template is a text inside of a YAML file, as [`crate::yaml::Node::content_origin`] found it.
     ///
     /// Places are exact on every line of a `|` block, and on the first line of other texts, whose later lines YAML
     /// joins.
-    pub fn inside(source: &Arc<Source>, node: &Node) -> Self {
-        let content = node.content_origin(&source.text);
-        let fallback = || ContentOrigin {
-            start: source.position(node.span.start),
-            indent: 0,
-        };
-        let ContentOrigin { start, indent } = content.unwrap_or_else(fallback);
-        Self {
-            source: Arc::clone(source),
-            start,
-            indent,
-        }
+    pub fn inside(source: &Arc<Source>, content: ContentOrigin) -> Self {
+        Self { source: Arc::clone(source), start: content.start, indent: content.indent }
     }
 
     /// The place of some bytes of the template's `text`.
@@ -58,19 +44,9 @@ impl Origin {
         }
         let before = &text[..offset];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let (line, column) = (
-            before.matches('\n').count(),
-            before[line_start..].chars().count(),
-        );
-        let first = if line == 0 {
-            self.start.column
-        } else {
-            self.indent + 1
-        };
-        Position {
-            line: self.start.line + line,
-            column: first + column,
-        }
+        let (line, column) = (before.matches('\n').count(), before[line_start..].chars().count());
+        let first = if line == 0 { self.start.column } else { self.indent + 1 };
+        Position { line: self.start.line + line, column: first + column }
     }
 }
 

@@ -27,12 +27,8 @@ struct Known {
 impl Skeletons {
     /// What the text says.
     pub(super) fn read(&self, text: &str) -> Result<Arc<Vec<Document>>, yaml::Error> {
-        if let Some(tree) = self
-            .known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .trees
-            .get(text)
+        if let Some(tree) =
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).trees.get(text)
         {
             return Ok(Arc::clone(tree));
         }
@@ -60,21 +56,12 @@ mod tests {
         let first = skeletons.read("a: 1").unwrap();
         assert!(Arc::ptr_eq(&first, &skeletons.read("a: 1").unwrap()));
         for n in 0..100 {
-            skeletons
-                .read(&format!("a{n}: {}", "x".repeat(8 << 10)))
-                .unwrap();
+            skeletons.read(&format!("a{n}: {}", "x".repeat(8 << 10))).unwrap();
             assert!(skeletons.known.lock().unwrap().bytes <= MAX_BYTES);
         }
         let long = format!("a: {}", "x".repeat(MAX_BYTES));
         skeletons.read(&long).unwrap();
-        assert!(
-            !skeletons
-                .known
-                .lock()
-                .unwrap()
-                .trees
-                .contains_key(long.as_str())
-        );
+        assert!(!skeletons.known.lock().unwrap().trees.contains_key(long.as_str()));
         assert!(skeletons.read("a: [").is_err());
     }
 }

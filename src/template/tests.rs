@@ -30,10 +30,7 @@ impl Case {
             };
             names.insert(name, Part::new(name, value, awaits));
         }
-        Self {
-            files: BTreeMap::new(),
-            context: names,
-        }
+        Self { files: BTreeMap::new(), context: names }
     }
 
     fn file(mut self, name: &str, text: &str) -> Self {
@@ -48,9 +45,7 @@ impl Case {
     /// Renders a file as objects.
     fn documents(&self, name: &str) -> Result<Vec<Json>, Failure> {
         let mut builder = self.builder();
-        let template = builder
-            .compile_file(name)
-            .unwrap_or_else(|problems| panic!("{problems:?}"));
+        let template = builder.compile_file(name).unwrap_or_else(|problems| panic!("{problems:?}"));
         builder.build().documents(&template, &self.context)
     }
 
@@ -93,11 +88,7 @@ fn told(failure: &Failure) -> String {
     match failure {
         Failure::Waiting { what, place } => format!("{place}: waiting for {what}"),
         Failure::Failed(problem) => {
-            let place = problem
-                .place
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default();
+            let place = problem.place.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("{place}: {}", problem.message)
         }
     }

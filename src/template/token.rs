@@ -54,9 +54,7 @@ pub(super) const OMIT_TEXT: &str = "\u{10FE03}";
 
 /// The placeholder that a text consists of, if it is nothing else.
 pub(super) fn whole(text: &str) -> Option<Piece<'_>> {
-    placeholder(text)
-        .filter(|(_, length)| *length == text.len())
-        .map(|(piece, _)| piece)
+    placeholder(text).filter(|(_, length)| *length == text.len()).map(|(piece, _)| piece)
 }
 
 /// The parts of a text in order. A placeholder that somebody cut in two is `None`.
@@ -94,12 +92,8 @@ fn placeholder(text: &str) -> Option<(Piece<'_>, usize)> {
             let has_digits = length > OPEN.len_utf8() + CLOSE.len_utf8();
             return has_digits.then_some((Piece::Slot(number), length));
         }
-        let digit = u32::from(character)
-            .checked_sub(DIGIT)
-            .filter(|digit| *digit < 16)?;
-        number = number
-            .checked_mul(16)?
-            .checked_add(usize::try_from(digit).ok()?)?;
+        let digit = u32::from(character).checked_sub(DIGIT).filter(|digit| *digit < 16)?;
+        number = number.checked_mul(16)?.checked_add(usize::try_from(digit).ok()?)?;
     }
     None
 }
@@ -131,10 +125,7 @@ mod tests {
             Piece::Omit,
         ];
         assert_eq!(pieces(&text).unwrap(), expected);
-        assert_eq!(
-            pieces("plain 😀 \u{10FFFF}"),
-            Some(vec![Piece::Text("plain 😀 \u{10FFFF}")])
-        );
+        assert_eq!(pieces("plain 😀 \u{10FFFF}"), Some(vec![Piece::Text("plain 😀 \u{10FFFF}")]));
         assert!(is_in(&text) && !is_in("plain 😀 \u{10FFFF}"));
     }
 

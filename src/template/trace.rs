@@ -47,18 +47,12 @@ pub(super) struct Trace {
 
 impl Trace {
     pub(super) fn new(gone: BTreeSet<usize>) -> Arc<Self> {
-        Arc::new(Self {
-            gone,
-            ..Self::default()
-        })
+        Arc::new(Self { gone, ..Self::default() })
     }
 
     /// What was missing, oldest first.
     pub(super) fn missing(&self) -> Vec<Missing> {
-        self.missing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The expression of a lenient body that was being evaluated when the rendering ended.
@@ -107,10 +101,7 @@ impl Object for Root {
 
 /// What the engine takes as its root.
 pub(super) fn root(context: &Context, trace: &Arc<Trace>) -> Value {
-    Value::from_object(Root {
-        context: context.clone(),
-        trace: Arc::clone(trace),
-    })
+    Value::from_object(Root { context: context.clone(), trace: Arc::clone(trace) })
 }
 
 /// Keeps a note for the message, should the missing value be used.
@@ -118,21 +109,14 @@ pub(super) fn note(state: &State, gap: Gap, site: Option<usize>) {
     if let Some(trace) = state.lookup(TRACE)
         && let Some(trace) = trace.downcast_object_ref::<Trace>()
     {
-        trace.note(Missing {
-            gap,
-            template: state.name().to_owned(),
-            site,
-        });
+        trace.note(Missing { gap, template: state.name().to_owned(), site });
     }
 }
 
 /// Whether an expression of a lenient body is still to be evaluated.
 pub(super) fn is_live(state: &State<'_, '_>, expression: usize) -> bool {
     let trace = state.lookup(TRACE);
-    let Some(trace) = trace
-        .as_ref()
-        .and_then(|trace| trace.downcast_object_ref::<Trace>())
-    else {
+    let Some(trace) = trace.as_ref().and_then(|trace| trace.downcast_object_ref::<Trace>()) else {
         return true;
     };
     let is_live = !trace.gone.contains(&expression);
@@ -144,37 +128,26 @@ pub(super) fn is_live(state: &State<'_, '_>, expression: usize) -> bool {
 
 /// Follows steps from a value; nothing if one of them is missing.
 pub(super) fn walk(base: &Value, steps: &[Value]) -> Option<Value> {
-    steps
-        .iter()
-        .try_fold(base.clone(), |at, step| next(&at, step))
+    steps.iter().try_fold(base.clone(), |at, step| next(&at, step))
 }
 
 fn next(value: &Value, step: &Value) -> Option<Value> {
     match value.downcast_object_ref::<Node>() {
         Some(node) => node.step(step),
-        None => value
-            .get_item(step)
-            .ok()
-            .filter(|next| !next.is_undefined()),
+        None => value.get_item(step).ok().filter(|next| !next.is_undefined()),
     }
 }
 
 /// Goes the way once more to say what was missing: below the last value on it that knows its own path.
 pub(super) fn gap(base: &Value, steps: &[Value]) -> Gap {
-    let mut gap = Gap {
-        what: None,
-        awaited: false,
-    };
+    let mut gap = Gap { what: None, awaited: false };
     let mut at = base.clone();
     for (taken, step) in steps.iter().enumerate() {
         if let Some(node) = at.downcast_object_ref::<Node>()
             && let Some(trail) = &node.trail
         {
             let what = path(trail.to_string(), &steps[taken..]);
-            gap = Gap {
-                what: Some(what),
-                awaited: node.awaits(step),
-            };
+            gap = Gap { what: Some(what), awaited: node.awaits(step) };
         }
         match next(&at, step) {
             Some(next) => at = next,

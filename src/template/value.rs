@@ -66,9 +66,7 @@ pub(super) fn format(
     let slots = state.get_or_insert_extension_with(Slots::default);
     slots.bytes += bytes;
     if slots.bytes > MAX_BYTES {
-        return Err(refuse(format!(
-            "the values are longer than {MAX_BYTES} bytes together"
-        )));
+        return Err(refuse(format!("the values are longer than {MAX_BYTES} bytes together")));
     }
     slots.values.push(json);
     let slot = slots.values.len() - 1;
@@ -127,10 +125,7 @@ fn json_within(
             Ok(Json::Array(items))
         }
         ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
-        kind => Err(refuse(format!(
-            "{} has no form in YAML",
-            describe(value, kind)
-        ))),
+        kind => Err(refuse(format!("{} has no form in YAML", describe(value, kind)))),
     }
 }
 
@@ -223,9 +218,7 @@ fn plain(state: &State<'_, '_>, value: &Value) -> Result<String, Error> {
             Piece::Nothing => {}
             Piece::Omit => return Err(refuse("`omit` cannot be a part of a text")),
             Piece::Slot(slot) => {
-                let json = slots
-                    .and_then(|slots| slots.get(slot))
-                    .unwrap_or(&Json::Null);
+                let json = slots.and_then(|slots| slots.get(slot)).unwrap_or(&Json::Null);
                 plain += &json_text(json).map_err(refuse)?;
             }
         }

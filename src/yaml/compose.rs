@@ -26,11 +26,7 @@ pub(super) fn documents(
 ) -> Result<Vec<Document>, Error> {
     if text.len() > limits.bytes {
         let message = format!("the text is longer than {} bytes", limits.bytes);
-        return Err(Error {
-            message,
-            span: 0..0,
-            hint: None,
-        });
+        return Err(Error { message, span: 0..0, hint: None });
     }
     let options = granit_parser::options! {
         disallow_directives: true,
@@ -40,14 +36,8 @@ pub(super) fn documents(
         flow_nesting_limit: limits.depth + 2,
     };
     let parser = Parser::new_from_str_with_options(text, options);
-    let mut composer = Composer {
-        text,
-        limits,
-        merges,
-        parser,
-        used: Cost::default(),
-        anchors: HashMap::new(),
-    };
+    let mut composer =
+        Composer { text, limits, merges, parser, used: Cost::default(), anchors: HashMap::new() };
     let mut documents = Vec::new();
     loop {
         match composer.next()? {
@@ -60,9 +50,7 @@ pub(super) fn documents(
                 }
                 composer.anchors.clear();
                 let (event, span) = composer.next()?;
-                documents.push(Document {
-                    root: composer.node(event, &span, 0)?.node,
-                });
+                documents.push(Document { root: composer.node(event, &span, 0)?.node });
             }
             (Event::StreamEnd, _) => return Ok(documents),
             _ => {}
@@ -103,24 +91,14 @@ impl<'a> Composer<'a> {
         match self.parser.next() {
             Some(Ok(event)) => Ok(event),
             Some(Err(failure)) => {
-                let start = failure
-                    .marker()
-                    .byte_offset()
-                    .unwrap_or(self.text.len())
-                    .min(self.text.len());
+                let start =
+                    failure.marker().byte_offset().unwrap_or(self.text.len()).min(self.text.len());
                 let length = self.text[start..].chars().next().map_or(0, char::len_utf8);
                 let hint = hint::for_failure(failure.kind(), self.text, start);
                 let message = failure.kind().to_string().to_lowercase();
-                Err(Error {
-                    message,
-                    span: start..start + length,
-                    hint,
-                })
+                Err(Error { message, span: start..start + length, hint })
             }
-            None => Err(error(
-                "the text ends too early",
-                self.text.len()..self.text.len(),
-            )),
+            None => Err(error("the text ends too early", self.text.len()..self.text.len())),
         }
     }
 
@@ -184,62 +162,29 @@ impl<'a> Composer<'a> {
             ScalarStyle::Plain if !is_text => {
                 scalar::resolve(written).map_err(|message| error(message, bytes.clone()))?
             }
-            ScalarStyle::Plain => Kind::String {
-                text: written.to_owned(),
-                style: Style::Quoted,
-            },
-            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Kind::String {
-                text: text.into_owned(),
-                style: Style::Quoted,
-            },
-            ScalarStyle::Literal => Kind::String {
-                text: text.into_owned(),
-                style: Style::Literal,
-            },
-            ScalarStyle::Folded => Kind::String {
-                text: text.into_owned(),
-                style: Style::Folded,
-            },
+            ScalarStyle::Plain => Kind::String { text: written.to_owned(), style: Style::Quoted },
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                Kind::String { text: text.into_owned(), style: Style::Quoted }
+            }
+            ScalarStyle::Literal => Kind::String { text: text.into_owned(), style: Style::Literal },
+            ScalarStyle::Folded => Kind::String { text: text.into_owned(), style: Style::Folded },
         };
-        let length = if let Kind::String { text, .. } = &kind {
-            text.len()
-        } else {
-            0
-        };
-        let cost = Cost {
-            nodes: 1,
-            bytes: length,
-            depth: 0,
-        };
+        let length = if let Kind::String { text, .. } = &kind { text.len() } else { 0 };
+        let cost = Cost { nodes: 1, bytes: length, depth: 0 };
         self.pay(cost, 0, &bytes)?;
-        Ok(Composed {
-            node: Node {
-                kind,
-                span: bytes,
-                indent,
-            },
-            cost,
-        })
+        Ok(Composed { node: Node { kind, span: bytes, indent }, cost })
     }
 
     fn sequence(&mut self, span: &Span, depth: usize) -> Result<Composed, Error> {
         let mut bytes = range(span);
-        let mut cost = Cost {
-            nodes: 1,
-            bytes: 0,
-            depth: 1,
-        };
+        let mut cost = Cost { nodes: 1, bytes: 0, depth: 1 };
         self.pay(cost, depth, &bytes)?;
         let mut items = Vec::new();
         loop {
             let (event, item_span) = self.next()?;
             if matches!(event, Event::SequenceEnd) {
                 bytes.end = end(&item_span, items.last(), bytes.end);
-                let node = Node {
-                    kind: Kind::Sequence(items),
-                    span: bytes,
-                    indent: 0,
-                };
+                let node = Node { kind: Kind::Sequence(items), span: bytes, indent: 0 };
                 return Ok(Composed { node, cost });
             }
             let item = self.node(event, &item_span, depth + 1)?;
@@ -250,30 +195,15 @@ impl<'a> Composer<'a> {
 
     fn mapping(&mut self, span: &Span, depth: usize) -> Result<Composed, Error> {
         let mut bytes = range(span);
-        let mut cost = Cost {
-            nodes: 1,
-            bytes: 0,
-            depth: 1,
-        };
+        let mut cost = Cost { nodes: 1, bytes: 0, depth: 1 };
         self.pay(cost, depth, &bytes)?;
         let mut entries = Entries::default();
         loop {
             let (event, key_span) = self.next()?;
             if matches!(event, Event::MappingEnd) {
-                bytes.end = end(
-                    &key_span,
-                    entries.own.last().map(|(_, value)| value),
-                    bytes.end,
-                );
+                bytes.end = end(&key_span, entries.own.last().map(|(_, value)| value), bytes.end);
                 let kind = Kind::Mapping(entries.finish());
-                return Ok(Composed {
-                    node: Node {
-                        kind,
-                        span: bytes,
-                        indent: 0,
-                    },
-                    cost,
-                });
+                return Ok(Composed { node: Node { kind, span: bytes, indent: 0 }, cost });
             }
             let key = self.key(event, &key_span)?;
             let (event, value_span) = self.next()?;
@@ -291,38 +221,15 @@ impl<'a> Composer<'a> {
         let Event::Scalar(text, style, 0, tag) = event else {
             let hint = hint::for_line(self.text, bytes.start);
             let message = "a key must be a single text, without an anchor".to_owned();
-            return Err(Error {
-                message,
-                span: bytes,
-                hint,
-            });
+            return Err(Error { message, span: bytes, hint });
         };
         refuse_tag(&tag, "str", span)?;
         if bytes.is_empty() {
             return Err(error("a key is missing here", bytes));
         }
-        self.pay(
-            Cost {
-                nodes: 1,
-                bytes: text.len(),
-                depth: 0,
-            },
-            0,
-            &bytes,
-        )?;
-        let style = if style == ScalarStyle::Plain {
-            Style::Plain
-        } else {
-            Style::Quoted
-        };
-        Ok(Node {
-            kind: Kind::String {
-                text: text.into_owned(),
-                style,
-            },
-            span: bytes,
-            indent: 0,
-        })
+        self.pay(Cost { nodes: 1, bytes: text.len(), depth: 0 }, 0, &bytes)?;
+        let style = if style == ScalarStyle::Plain { Style::Plain } else { Style::Quoted };
+        Ok(Node { kind: Kind::String { text: text.into_owned(), style }, span: bytes, indent: 0 })
     }
 
     fn alias(&mut self, anchor: Anchor, span: &Span, depth: usize) -> Result<Composed, Error> {
@@ -368,11 +275,7 @@ fn refuse_tag(tag: &Tagged, allowed: &str, span: &Span) -> Result<bool, Error> {
 /// The end of a collection: its closing bracket, or its last item.
 fn end(close: &Span, last: Option<&Node>, start: usize) -> usize {
     let close = range(close);
-    if close.is_empty() {
-        last.map_or(start, |node| node.span.end)
-    } else {
-        close.end
-    }
+    if close.is_empty() { last.map_or(start, |node| node.span.end) } else { close.end }
 }
 
 fn range(span: &Span) -> Range<usize> {
@@ -380,9 +283,5 @@ fn range(span: &Span) -> Range<usize> {
 }
 
 fn error(message: impl Into<String>, span: Range<usize>) -> Error {
-    Error {
-        message: message.into(),
-        span,
-        hint: None,
-    }
+    Error { message: message.into(), span, hint: None }
 }

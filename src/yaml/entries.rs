@@ -37,11 +37,7 @@ impl Entries {
         for map in maps {
             let Kind::Mapping(entries) = map.kind else {
                 let message = "only maps can be merged with `<<`".to_owned();
-                return Err(Error {
-                    message,
-                    span: map.span,
-                    hint: None,
-                });
+                return Err(Error { message, span: map.span, hint: None });
             };
             self.merged.extend(entries);
         }
@@ -51,10 +47,7 @@ impl Entries {
     /// Own keys win, then the map that was named first.
     pub(super) fn finish(mut self) -> Vec<(Node, Node)> {
         for (key, value) in self.merged {
-            if self
-                .names
-                .insert(key.as_str().unwrap_or_default().to_owned())
-            {
+            if self.names.insert(key.as_str().unwrap_or_default().to_owned()) {
                 self.own.push((key, value));
             }
         }

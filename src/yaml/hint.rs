@@ -27,9 +27,7 @@ pub(super) fn for_line(text: &str, offset: usize) -> Option<String> {
     while !text.is_char_boundary(offset) {
         offset -= 1;
     }
-    let end = text[offset..]
-        .find('\n')
-        .map_or(text.len(), |at| offset + at);
+    let end = text[offset..].find('\n').map_or(text.len(), |at| offset + at);
     text[..end].rsplit('\n').take(2).find_map(mistake)
 }
 
@@ -61,9 +59,7 @@ fn unquoted_value(line: &str) -> Option<usize> {
 
 fn expression(value: &str) -> &str {
     let end = value.find("}}").map_or(value.len(), |at| at + 2);
-    let rest = value[end..]
-        .find([',', '}', ']', ' '])
-        .unwrap_or(value.len() - end);
+    let rest = value[end..].find([',', '}', ']', ' ']).unwrap_or(value.len() - end);
     value[..end + rest].trim_end()
 }
 

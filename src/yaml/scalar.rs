@@ -23,10 +23,7 @@ pub(super) fn resolve(text: &str) -> Result<Kind, &'static str> {
         }
         _ => match number(text) {
             Some(number) => Kind::Number(number),
-            None => Kind::String {
-                text: text.to_owned(),
-                style: Style::Plain,
-            },
+            None => Kind::String { text: text.to_owned(), style: Style::Plain },
         },
     })
 }
@@ -95,7 +92,5 @@ fn fraction(text: &str) -> Option<Number> {
 fn whole_number(value: f64) -> Option<Number> {
     // Up to 2^53 every whole number is exact, and so is its text.
     let exact = value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
-    exact
-        .then(|| format!("{value:.0}").parse::<i64>().ok().map(Number::from))
-        .flatten()
+    exact.then(|| format!("{value:.0}").parse::<i64>().ok().map(Number::from)).flatten()
 }

@@ -1,3 +1,5 @@
+//! Every kind of scalar, place and refusal of the YAML reader.
+
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
@@ -85,12 +87,7 @@ fn plain_scalars_mean_what_kubectl_makes_of_them() {
         assert_eq!(read(&format!("v: {text}")), json!({ "v": value }), "{text}");
     }
     for text in [".inf", "-.INF", ".nan", "[+.inf]"] {
-        assert!(
-            failure(&format!("v: {text}"))
-                .message
-                .contains("not-a-number"),
-            "{text}"
-        );
+        assert!(failure(&format!("v: {text}")).message.contains("not-a-number"), "{text}");
     }
 }
 
@@ -114,10 +111,7 @@ fn merge_keys_give_way_to_own_keys_and_then_to_earlier_maps() {
             {"<<": "text"}
         ])
     );
-    assert_eq!(
-        failure("a: 1\n<<: 2\n").message,
-        "only maps can be merged with `<<`"
-    );
+    assert_eq!(failure("a: 1\n<<: 2\n").message, "only maps can be merged with `<<`");
     let kept = parse_keeping_merges("<<: {a: 1}", &Limits::FILE).unwrap();
     assert_eq!(kept[0].root.to_json(), json!({"<<": {"a": 1}}));
 }
@@ -131,55 +125,25 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "the key `<<` appears twice",
         "merge several maps with `<<: [a, b]`",
     ),
-    (
-        "a: !foo x\n",
-        "1:4",
-        "an unknown tag",
-        "only `!!str` is read here",
-    ),
+    ("a: !foo x\n", "1:4", "an unknown tag", "only `!!str` is read here"),
     ("a: !!binary x\n", "1:4", "an unknown tag", ""),
     ("a: *nobody\n", "1:4", "unknown anchor", ""),
     ("&a [*a]\n", "1:5", "inside of what it stands for", ""),
     ("? [a]\n: b\n", "1:3", "a key must be a single text", ""),
     (": b\n", "1:1", "a key is missing", ""),
-    (
-        "%YAML 1.1\n---\na: 1\n",
-        "1:1",
-        "directives are disallowed",
-        "",
-    ),
-    (
-        "a:\n\tb: 1\n",
-        "2:2",
-        "",
-        "indent with spaces, never with tabs",
-    ),
-    (
-        "a: @b\n",
-        "1:4",
-        "unexpected character",
-        "quote a text that begins with `@`",
-    ),
+    ("%YAML 1.1\n---\na: 1\n", "1:1", "directives are disallowed", ""),
+    ("a:\n\tb: 1\n", "2:2", "", "indent with spaces, never with tabs"),
+    ("a: @b\n", "1:4", "unexpected character", "quote a text that begins with `@`"),
     ("a: b: c\n", "1:5", "", "quote a text that contains `: `"),
     ("a: \"b\n", "1:4", "unclosed quote", "never closed"),
-    (
-        "name: {{ parent.metadata.name }}\n",
-        "1:8",
-        "",
-        "quote it: \"{{ parent.metadata.name }}\"",
-    ),
+    ("name: {{ parent.metadata.name }}\n", "1:8", "", "quote it: \"{{ parent.metadata.name }}\""),
     (
         "name: {{ parent.metadata.name }}-x\n",
         "1:8",
         "",
         "quote it: \"{{ parent.metadata.name }}-x\"",
     ),
-    (
-        "when: [{path: $.a[*].b, exists: true}]\n",
-        "1:19",
-        "",
-        "quote the path: \"$.a[*].b\"",
-    ),
+    ("when: [{path: $.a[*].b, exists: true}]\n", "1:19", "", "quote the path: \"$.a[*].b\""),
     (
         "when: [{path: $.a[?(@.b == \"c\")], exists: true}]\n",
         "1:18",
@@ -206,10 +170,7 @@ fn every_node_knows_its_bytes() {
     let slice = |node: &Node| &text[node.span.clone()];
     assert_eq!(slice(root.get("a").unwrap()), "[1, \"two\"]");
     assert_eq!(slice(root.get("b").unwrap()), "c: |\n    line\n  d: é");
-    assert_eq!(
-        slice(root.get("b").unwrap().get("c").unwrap()).trim_end(),
-        "line"
-    );
+    assert_eq!(slice(root.get("b").unwrap().get("c").unwrap()).trim_end(), "line");
     assert_eq!(slice(root.get("b").unwrap().get("d").unwrap()), "é");
     assert_eq!(slice(root.get("e").unwrap()), "*x");
     assert_eq!(root.get("f").unwrap().kind, Kind::Null { explicit: false });
@@ -235,64 +196,32 @@ fn the_content_of_a_text_is_found_in_its_file() {
         if let Kind::Sequence(items) = &node.kind {
             node = &items[0];
         }
-        let expected = ContentOrigin {
-            start: Position { line, column },
-            indent,
-        };
+        let expected = ContentOrigin { start: Position { line, column }, indent };
         assert_eq!(node.content_origin(text), Some(expected), "{text:?}");
     }
-    assert_eq!(
-        parse("1", &Limits::FILE).unwrap()[0]
-            .root
-            .content_origin("1"),
-        None
-    );
+    assert_eq!(parse("1", &Limits::FILE).unwrap()[0].root.content_origin("1"), None);
 }
 
 #[test]
 fn documents_are_kept_apart_and_anchors_inside_them() {
     let documents = parse("a: 1\n---\n---\n# nothing\n---\nb: 2\n...\n", &Limits::FILE).unwrap();
-    let values: Vec<_> = documents
-        .iter()
-        .map(|document| document.root.to_json())
-        .collect();
-    assert_eq!(
-        values,
-        [json!({"a": 1}), json!(null), json!(null), json!({"b": 2})]
-    );
+    let values: Vec<_> = documents.iter().map(|document| document.root.to_json()).collect();
+    assert_eq!(values, [json!({"a": 1}), json!(null), json!(null), json!({"b": 2})]);
     assert_eq!(parse("", &Limits::FILE).unwrap(), []);
-    assert!(
-        failure("a: &x 1\n---\nb: *x\n")
-            .message
-            .contains("unknown anchor")
-    );
+    assert!(failure("a: &x 1\n---\nb: *x\n").message.contains("unknown anchor"));
 }
 
 #[test]
 fn nothing_grows_beyond_the_limits() {
-    let small = Limits {
-        bytes: 200,
-        nodes: 20,
-        depth: 3,
-        documents: 2,
-    };
+    let small = Limits { bytes: 200, nodes: 20, depth: 3, documents: 2 };
     let table = [
         ("x".repeat(201), "longer than 200 bytes"),
         ("[[[[1]]]]".to_owned(), "nest deeper than 3"),
         ("a:\n b:\n  c:\n   d: 1\n".to_owned(), "nest deeper than 3"),
-        (
-            "[1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1]".to_owned(),
-            "more than 20 values",
-        ),
+        ("[1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1]".to_owned(), "more than 20 values"),
         ("1\n---\n2\n---\n3\n".to_owned(), "more than 2 documents"),
-        (
-            "- &a [1, 2, 3, 4]\n- [*a, *a, *a]\n".to_owned(),
-            "more than 20 values",
-        ),
-        (
-            format!("- &a {}\n- [*a, *a, *a]\n", "x".repeat(60)),
-            "longer than 200 bytes",
-        ),
+        ("- &a [1, 2, 3, 4]\n- [*a, *a, *a]\n".to_owned(), "more than 20 values"),
+        (format!("- &a {}\n- [*a, *a, *a]\n", "x".repeat(60)), "longer than 200 bytes"),
         ("- &a [[1]]\n- [[*a]]\n".to_owned(), "nest deeper than 3"),
     ];
     for (text, message) in table {
@@ -304,18 +233,7 @@ fn nothing_grows_beyond_the_limits() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..12 {
         let uses = vec![format!("*a{}", n - 1); 9].join(", ");
-        bomb.push_str(
-            &[
-                "a",
-                &n.to_string(),
-                ": &a",
-                &n.to_string(),
-                " [",
-                &uses,
-                "]\n",
-            ]
-            .concat(),
-        );
+        bomb.push_str(&["a", &n.to_string(), ": &a", &n.to_string(), " [", &uses, "]\n"].concat());
     }
     assert!(failure(&bomb).message.contains("more than 200000 values"));
     for hostile in [
@@ -394,25 +312,15 @@ const WORDS: &[&str] = &[
 #[test]
 fn printed_text_is_quoted_wherever_another_reader_would_see_a_value() {
     for &word in WORDS {
-        for value in [
-            json!(word),
-            json!({ word: word }),
-            json!([word, { "k": [word] }]),
-        ] {
+        for value in [json!(word), json!({ word: word }), json!([word, { "k": [word] }])] {
             let text = print(&value);
             assert_eq!(read(&text), value, "{word:?} printed as {text:?}");
         }
         // Our reader and kubectl's agree on plain scalars, so a bare word may only be one that both take for text.
         let bare = print(&json!({ "k": word })) == format!("k: {word}\n");
-        assert!(
-            !bare || matches!(scalar::resolve(word), Ok(Kind::String { .. })),
-            "{word}"
-        );
+        assert!(!bare || matches!(scalar::resolve(word), Ok(Kind::String { .. })), "{word}");
         let bare_key = print(&json!({ word: 1 })) == format!("{word}: 1\n");
-        assert!(
-            !bare_key || matches!(scalar::resolve(word), Ok(Kind::String { .. })),
-            "{word}"
-        );
+        assert!(!bare_key || matches!(scalar::resolve(word), Ok(Kind::String { .. })), "{word}");
     }
 }
 
@@ -457,15 +365,4 @@ proptest! {
             prop_assert!(text.get(error.span.clone()).is_some(), "{:?}", error);
         }
     }
-}
-
-#[test]
-fn a_mistake_becomes_a_problem_of_its_file() {
-    let text = "a: 1\nb: @c\n";
-    let source = Source::new("rule.yaml", text);
-    let problem = parse(text, &Limits::FILE)
-        .unwrap_err()
-        .into_problem(&source);
-    let expected = "rule.yaml:2:4: unexpected character: `@' (quote a text that begins with `@`)";
-    assert_eq!(problem.to_string(), expected);
 }

@@ -1,3 +1,5 @@
+//! What the author wrote and what the engine gets.
+
 use super::super::compile::lexemes;
 use super::super::language;
 use super::*;
@@ -15,43 +17,19 @@ fn only_what_means_something_else_to_the_engine_changes() {
         ("a {{ b }} c", "a {{ b }} c"),
         ("{{ a.b }}", "{{ (a|__step(0,\"b\")) }}"),
         ("{{ a.b.c|upper }}", "{{ (a|__step(0,\"b\",\"c\"))|upper }}"),
-        (
-            "{{ a['b'][c.d][0] }}",
-            "{{ (a|__step(0,'b',(c|__step(1,\"d\")),0)) }}",
-        ),
+        ("{{ a['b'][c.d][0] }}", "{{ (a|__step(0,'b',(c|__step(1,\"d\")),0)) }}"),
         ("{{ a.0.b }}", "{{ (a|__step(0,0,\"b\")) }}"),
-        (
-            "{{ a.b|default(c.d) }}",
-            "{{ (a|__step(none,\"b\"))|default((c|__step(0,\"d\"))) }}",
-        ),
-        (
-            "{{ a.b is defined }}",
-            "{{ (a|__step(none,\"b\")) is defined }}",
-        ),
-        (
-            "{{ f(a.b).c }}",
-            "{{ (f((a|__step(0,\"b\")))|__step(1,\"c\")) }}",
-        ),
-        (
-            "{{ a.b.c(d).e }}",
-            "{{ ((a|__step(0,\"b\")).c(d)|__step(1,\"e\")) }}",
-        ),
+        ("{{ a.b|default(c.d) }}", "{{ (a|__step(none,\"b\"))|default((c|__step(0,\"d\"))) }}"),
+        ("{{ a.b is defined }}", "{{ (a|__step(none,\"b\")) is defined }}"),
+        ("{{ f(a.b).c }}", "{{ (f((a|__step(0,\"b\")))|__step(1,\"c\")) }}"),
+        ("{{ a.b.c(d).e }}", "{{ ((a|__step(0,\"b\")).c(d)|__step(1,\"e\")) }}"),
         ("{{ (a).b }}", "{{ ((a)|__step(0,\"b\")) }}"),
-        (
-            "{{ a[1:2].b }}",
-            "{{ ((a|__sliced)[1:2]|__step(0,\"b\")) }}",
-        ),
+        ("{{ a[1:2].b }}", "{{ ((a|__sliced)[1:2]|__step(0,\"b\")) }}"),
         ("{{ a ~ 'x' ~ b }}", "{{ (a)|__text ~ 'x' ~ (b)|__text }}"),
-        (
-            "{{ a ~ b * 2 == c }}",
-            "{{ ((a)|__text ~ (b * 2)|__text)|__plain == (c)|__plain }}",
-        ),
+        ("{{ a ~ b * 2 == c }}", "{{ ((a)|__text ~ (b * 2)|__text)|__plain == (c)|__plain }}"),
         ("{{ a + 1 }}", "{{ (a)|__plain + 1 }}"),
         ("{{ -a - -1 }}", "{{ (-a)|__plain - (-1)|__plain }}"),
-        (
-            "{{ a not in b and not c }}",
-            "{{ (a)|__plain not in (b)|__plain and not c }}",
-        ),
+        ("{{ a not in b and not c }}", "{{ (a)|__plain not in (b)|__plain and not c }}"),
         ("{{ x is not in [1] }}", "{{ x is not in [1] }}"),
         ("{{ x is divisibleby -3 }}", "{{ x is divisibleby -3 }}"),
         (
@@ -59,10 +37,7 @@ fn only_what_means_something_else_to_the_engine_changes() {
             "{% for a, b in (c|__step(0,\"d\")) if (a|__step(1,\"e\")) recursive %}",
         ),
         ("{% set a.b = c.d %}", "{% set a.b = (c|__step(0,\"d\")) %}"),
-        (
-            "{%- with a = b.c -%}",
-            "{%- with a = (b|__step(0,\"c\")) -%}",
-        ),
+        ("{%- with a = b.c -%}", "{%- with a = (b|__step(0,\"c\")) -%}"),
         (
             "{% include 'a.b' %}{# a.b #}{% raw %}{{ a.b }}{% endraw %}",
             "{% include 'a.b' %}{# a.b #}{% raw %}{{ a.b }}{% endraw %}",
@@ -72,11 +47,7 @@ fn only_what_means_something_else_to_the_engine_changes() {
     for (source, expected) in table {
         // Where a skipped line break lands is of no interest.
         let flat = |text: &str| text.replace('\n', "");
-        assert_eq!(
-            flat(&translated(source, false).text),
-            flat(expected),
-            "{source}"
-        );
+        assert_eq!(flat(&translated(source, false).text), flat(expected), "{source}");
     }
 }
 
@@ -84,24 +55,15 @@ fn only_what_means_something_else_to_the_engine_changes() {
 fn expressions_of_a_lenient_body_can_be_switched_off() {
     let table = [
         ("{{ a }}", "{{ ((a)|__soft if __live(0) else omit) }}"),
-        (
-            "{% if a %}{% elif b %}",
-            "{% if ((a) if __live(0)) %}{% elif ((b) if __live(1)) %}",
-        ),
-        (
-            "{% for x in a if b %}",
-            "{% for x in ((a) if __live(0)) if ((b) if __live(1)) %}",
-        ),
+        ("{% if a %}{% elif b %}", "{% if ((a) if __live(0)) %}{% elif ((b) if __live(1)) %}"),
+        ("{% for x in a if b %}", "{% for x in ((a) if __live(0)) if ((b) if __live(1)) %}"),
         ("{% set x = a %}", "{% set x = ((a) if __live(0)) %}"),
     ];
     for (source, expected) in table {
         let desugared = translated(source, true);
         assert_eq!(desugared.text, expected, "{source}");
         for guarded in &desugared.notes.guarded {
-            assert!(
-                desugared.text[guarded.clone()].starts_with("(("),
-                "{source}"
-            );
+            assert!(desugared.text[guarded.clone()].starts_with("(("), "{source}");
             assert!(desugared.text[guarded.clone()].ends_with(')'), "{source}");
         }
     }
@@ -111,18 +73,11 @@ fn expressions_of_a_lenient_body_can_be_switched_off() {
 fn the_way_back_leads_to_the_chain() {
     let source = "{{ x }}{{ a.b ~ c['d'].e }}";
     let desugared = translated(source, false);
-    for (engine, written) in [
-        ("(a|__step(0,\"b\"))", "a.b"),
-        ("__step(1", "c['d'].e"),
-        ("x", "x"),
-        ("~", "~"),
-    ] {
+    for (engine, written) in
+        [("(a|__step(0,\"b\"))", "a.b"), ("__step(1", "c['d'].e"), ("x", "x"), ("~", "~")]
+    {
         let at = desugared.text.find(engine).unwrap();
-        assert_eq!(
-            &source[desugared.map.back(&(at..at + engine.len()))],
-            written,
-            "{engine}"
-        );
+        assert_eq!(&source[desugared.map.back(&(at..at + engine.len()))], written, "{engine}");
     }
     assert_eq!(&source[desugared.notes.sites[0].clone()], "a.b");
     assert_eq!(&source[desugared.notes.sites[1].clone()], "c['d'].e");
@@ -175,11 +130,7 @@ fn evaluate(engine: &Environment<'static>, expression: &str) -> Option<Value> {
     let context = minijinja::context! {
         n => 3, m => minijinja::context! { a => 1, b => "b", c => minijinja::context! { d => 2.5 } }, l => vec![4, 5, 6],
     };
-    engine
-        .compile_expression(expression)
-        .ok()?
-        .eval(context)
-        .ok()
+    engine.compile_expression(expression).ok()?.eval(context).ok()
 }
 
 proptest! {

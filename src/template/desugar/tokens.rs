@@ -68,11 +68,7 @@ pub(super) fn steps<'t, 'a>(tokens: &'t [Lexeme<'a>], mut at: usize) -> (Vec<Ste
                 let close = closing(tokens, at);
                 let inner = &tokens[at + 1..close];
                 let is_slice = top_level(inner).any(|at| matches!(inner[at].token, Token::Colon));
-                let kind = if is_slice {
-                    StepKind::Slice
-                } else {
-                    StepKind::Index
-                };
+                let kind = if is_slice { StepKind::Slice } else { StepKind::Index };
                 (kind(inner), close)
             }
             Token::ParenOpen => {
@@ -81,10 +77,7 @@ pub(super) fn steps<'t, 'a>(tokens: &'t [Lexeme<'a>], mut at: usize) -> (Vec<Ste
             }
             _ => break,
         };
-        steps.push(Step {
-            kind,
-            end: tokens[last].bytes.end,
-        });
+        steps.push(Step { kind, end: tokens[last].bytes.end });
         at = last + 1;
     }
     (steps, at)
@@ -166,11 +159,7 @@ pub(super) fn top_level<'t>(tokens: &'t [Lexeme<'_>]) -> impl Iterator<Item = us
     std::iter::from_fn(move || {
         let at = next;
         let lexeme = tokens.get(at)?;
-        next = if is_opening(lexeme) {
-            closing(tokens, at)
-        } else {
-            at
-        } + 1;
+        next = if is_opening(lexeme) { closing(tokens, at) } else { at } + 1;
         Some(at)
     })
 }
@@ -193,17 +182,11 @@ pub(super) fn closing(tokens: &[Lexeme<'_>], open: usize) -> usize {
 
 /// Whether a bracket opens here.
 pub(super) fn is_opening(lexeme: &Lexeme<'_>) -> bool {
-    matches!(
-        lexeme.token,
-        Token::ParenOpen | Token::BracketOpen | Token::BraceOpen
-    )
+    matches!(lexeme.token, Token::ParenOpen | Token::BracketOpen | Token::BraceOpen)
 }
 
 fn is_closing(token: &Token<'_>) -> bool {
-    matches!(
-        token,
-        Token::ParenClose | Token::BracketClose | Token::BraceClose
-    )
+    matches!(token, Token::ParenClose | Token::BracketClose | Token::BraceClose)
 }
 
 /// Whether a token is this word.

@@ -31,12 +31,7 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(source: &'a str) -> Self {
         let out = String::with_capacity(source.len() * 2);
-        Self {
-            source,
-            done: 0,
-            out,
-            stretches: Vec::new(),
-        }
+        Self { source, done: 0, out, stretches: Vec::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,11 +44,7 @@ impl<'a> Writer<'a> {
             let start = self.out.len();
             self.out.push_str(&self.source[self.done..end]);
             let (written, source) = (start..self.out.len(), self.done..end);
-            self.stretches.push(Stretch {
-                written,
-                source,
-                copied: true,
-            });
+            self.stretches.push(Stretch { written, source, copied: true });
             self.done = end;
         }
     }
@@ -62,11 +53,7 @@ impl<'a> Writer<'a> {
     pub(super) fn insert(&mut self, text: &str, source: Range<usize>) {
         let start = self.out.len();
         self.out.push_str(text);
-        self.stretches.push(Stretch {
-            written: start..self.out.len(),
-            source,
-            copied: false,
-        });
+        self.stretches.push(Stretch { written: start..self.out.len(), source, copied: false });
     }
 
     /// Leaves out everything up to a position, except for line breaks, so that lines keep their numbers.
@@ -80,13 +67,7 @@ impl<'a> Writer<'a> {
 
     pub(super) fn finish(mut self) -> (String, SourceMap) {
         self.keep(self.source.len());
-        (
-            self.out,
-            SourceMap {
-                stretches: self.stretches,
-                source_length: self.source.len(),
-            },
-        )
+        (self.out, SourceMap { stretches: self.stretches, source_length: self.source.len() })
     }
 }
 
@@ -98,32 +79,20 @@ impl SourceMap {
     }
 
     fn start(&self, position: usize) -> usize {
-        let next = self
-            .stretches
-            .partition_point(|stretch| stretch.written.end <= position);
-        self.stretches
-            .get(next)
-            .map_or(self.source_length, |stretch| {
-                let inside = if stretch.copied {
-                    position.saturating_sub(stretch.written.start)
-                } else {
-                    0
-                };
-                stretch.source.start + inside
-            })
+        let next = self.stretches.partition_point(|stretch| stretch.written.end <= position);
+        self.stretches.get(next).map_or(self.source_length, |stretch| {
+            let inside =
+                if stretch.copied { position.saturating_sub(stretch.written.start) } else { 0 };
+            stretch.source.start + inside
+        })
     }
 
     fn end(&self, position: usize) -> usize {
-        let next = self
-            .stretches
-            .partition_point(|stretch| stretch.written.start < position);
+        let next = self.stretches.partition_point(|stretch| stretch.written.start < position);
         let last = next.checked_sub(1).and_then(|at| self.stretches.get(at));
         last.map_or(0, |stretch| {
-            let after = if stretch.copied {
-                stretch.written.end.saturating_sub(position)
-            } else {
-                0
-            };
+            let after =
+                if stretch.copied { stretch.written.end.saturating_sub(position) } else { 0 };
             stretch.source.end - after
         })
     }

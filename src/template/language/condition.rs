@@ -13,10 +13,7 @@ macro_rules! test {
             name: $name,
             aliases: $aliases,
             doc: $doc,
-            example: Example {
-                template: $template,
-                output: $output,
-            },
+            example: Example { template: $template, output: $output },
             add: |env, name| env.add_test(name, of_test($function)),
         }
     };
@@ -95,22 +92,8 @@ pub(super) static ENTRIES: &[Entry] = &[
         "true",
         tests::is_mapping
     ),
-    test!(
-        "odd",
-        &[],
-        "Whether a number is odd.",
-        "{{ 3 is odd }}",
-        "true",
-        tests::is_odd
-    ),
-    test!(
-        "even",
-        &[],
-        "Whether a number is even.",
-        "{{ 3 is even }}",
-        "false",
-        tests::is_even
-    ),
+    test!("odd", &[], "Whether a number is odd.", "{{ 3 is odd }}", "true", tests::is_odd),
+    test!("even", &[], "Whether a number is even.", "{{ 3 is even }}", "false", tests::is_even),
     test!(
         "divisibleby",
         &[],

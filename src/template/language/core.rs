@@ -15,10 +15,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         aliases: &[],
         doc: "The value below a map at a path (`\"a.b.0\"`, or a list of keys if one contains a dot); missing or null \
               gives the default, and without a default it is undefined.",
-        example: Example {
-            template: "{{ get({'a': {'b': 1}}, 'a.c', 2) }}",
-            output: "2",
-        },
+        example: Example { template: "{{ get({'a': {'b': 1}}, 'a.c', 2) }}", output: "2" },
         add: |env, name| env.add_function(name, get),
     },
     Entry {
@@ -27,10 +24,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         aliases: &["d"],
         doc: "The value, or the argument if it is missing or null; with `true` as second argument also if it is empty, \
               zero or false.",
-        example: Example {
-            template: "{{ nobody.knows|default('web') }}",
-            output: "\"web\"",
-        },
+        example: Example { template: "{{ nobody.knows|default('web') }}", output: "\"web\"" },
         add: |env, name| env.add_filter(name, default),
     },
     Entry {
@@ -38,10 +32,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         name: "omit",
         aliases: &[],
         doc: "As the whole value of a key or an item: leaves the key or the item out.",
-        example: Example {
-            template: "{{ 3 if false else omit }}",
-            output: "",
-        },
+        example: Example { template: "{{ 3 if false else omit }}", output: "" },
         add: |env, name| env.add_global(name, Value::from_object(Omit)),
     },
     Entry {
@@ -60,10 +51,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         name: "range",
         aliases: &[],
         doc: "The whole numbers from the first argument (0 if there is only one) up to but without the last.",
-        example: Example {
-            template: "{{ range(1, 4)|list }}",
-            output: "[1,2,3]",
-        },
+        example: Example { template: "{{ range(1, 4)|list }}", output: "[1,2,3]" },
         add: |env, name| env.add_function(name, functions::range),
     },
     Entry {
@@ -71,10 +59,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         name: "dict",
         aliases: &[],
         doc: "A map of its named arguments, added to a map if there is one.",
-        example: Example {
-            template: "{{ dict({'a': 1}, b=2) }}",
-            output: "{\"a\":1,\"b\":2}",
-        },
+        example: Example { template: "{{ dict({'a': 1}, b=2) }}", output: "{\"a\":1,\"b\":2}" },
         add: |env, name| env.add_function(name, functions::dict),
     },
     Entry {
@@ -125,24 +110,14 @@ fn keys(state: &State<'_, '_>, path: &Value) -> Result<Vec<Value>, Error> {
         let path = text(state, path)?;
         return Ok(path
             .split('.')
-            .map(|key| {
-                key.parse::<usize>()
-                    .map_or_else(|_| Value::from(key), Value::from)
-            })
+            .map(|key| key.parse::<usize>().map_or_else(|_| Value::from(key), Value::from))
             .collect());
     }
-    path.try_iter()?
-        .checked()
-        .map(|key| settled(state, &key?))
-        .collect()
+    path.try_iter()?.checked().map(|key| settled(state, &key?)).collect()
 }
 
 fn default(value: &Value, other: &Value, also_empty: Option<bool>) -> Value {
     let is_empty = also_empty == Some(true) && !value.is_true();
     let is_missing = value.is_undefined() || value.is_none() || is_empty;
-    if is_missing {
-        other.clone()
-    } else {
-        value.clone()
-    }
+    if is_missing { other.clone() } else { value.clone() }
 }

@@ -20,10 +20,7 @@ macro_rules! filter {
             name: $name,
             aliases: $aliases,
             doc: $doc,
-            example: Example {
-                template: $template,
-                output: $output,
-            },
+            example: Example { template: $template, output: $output },
             add: |env, name| env.add_filter(name, $function),
         }
     };
@@ -123,9 +120,7 @@ fn b64encode(text: &str) -> String {
 
 fn b64decode(text: &str) -> Result<String, Error> {
     // Errors must not show what they are about: it may be a Secret.
-    let bytes = STANDARD
-        .decode(text.trim())
-        .map_err(|_| refuse("this is no base64"))?;
+    let bytes = STANDARD.decode(text.trim()).map_err(|_| refuse("this is no base64"))?;
     String::from_utf8(bytes).map_err(|_| refuse("what was encoded in base64 is not text"))
 }
 
@@ -135,12 +130,9 @@ fn sha256(text: &str) -> String {
 
 pub(super) fn sha256_hex(text: &str) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    digest
-        .as_ref()
-        .iter()
-        .fold(String::with_capacity(64), |mut hex, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    digest.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }

@@ -11,28 +11,18 @@ use minijinja::{Environment, Error, ErrorKind, State};
 /// Makes them known.
 pub(super) fn add(env: &mut Environment<'static>) {
     env.add_filter("__step", step);
-    env.add_filter(
-        "__text",
-        |state: &mut State<'_, '_>, value: &Value| match value.kind() {
-            // The engine refuses what is missing, and knows what to do with what it captured.
-            ValueKind::Undefined | ValueKind::String => Ok(value.clone()),
-            _ => text(state, value).map(Value::from),
-        },
-    );
-    env.add_filter("__plain", |state: &mut State<'_, '_>, value: &Value| {
-        settled(state, value)
+    env.add_filter("__text", |state: &mut State<'_, '_>, value: &Value| match value.kind() {
+        // The engine refuses what is missing, and knows what to do with what it captured.
+        ValueKind::Undefined | ValueKind::String => Ok(value.clone()),
+        _ => text(state, value).map(Value::from),
     });
+    env.add_filter("__plain", |state: &mut State<'_, '_>, value: &Value| settled(state, value));
     // The engine takes a part of what is missing for an empty list.
-    env.add_filter(
-        "__sliced",
-        |state: &mut State<'_, '_>, value: &Value| match value.kind() {
-            ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
-            _ => settled(state, value),
-        },
-    );
-    env.add_filter("__soft", |state: &mut State<'_, '_>, value: &Value| {
-        soft(state, value)
+    env.add_filter("__sliced", |state: &mut State<'_, '_>, value: &Value| match value.kind() {
+        ValueKind::Undefined => Err(Error::from(ErrorKind::UndefinedError)),
+        _ => settled(state, value),
     });
+    env.add_filter("__soft", |state: &mut State<'_, '_>, value: &Value| soft(state, value));
     env.add_function("__live", |state: &mut State<'_, '_>, expression: usize| {
         trace::is_live(state, expression)
     });
@@ -57,10 +47,7 @@ pub(super) fn method(
 /// A chain of accesses: what is missing on the way is undefined, and noted under the number of the chain.
 fn step(state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
     if args.iter().any(Value::is_safe) {
-        let args = args
-            .iter()
-            .map(|arg| settled(state, arg))
-            .collect::<Result<Vec<_>, _>>()?;
+        let args = args.iter().map(|arg| settled(state, arg)).collect::<Result<Vec<_>, _>>()?;
         return step(state, &args);
     }
     let [base, site, steps @ ..] = args else {
@@ -79,9 +66,5 @@ fn step(state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
 fn soft(state: &mut State<'_, '_>, value: &Value) -> Value {
     // Only a value that was looked for and not found cannot be printed.
     let is_gap = value.is_undefined() && state.format(value.clone()).is_err();
-    if is_gap {
-        Value::from_object(Omit)
-    } else {
-        value.clone()
-    }
+    if is_gap { Value::from_object(Omit) } else { value.clone() }
 }

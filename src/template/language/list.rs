@@ -16,10 +16,7 @@ macro_rules! filter {
             name: $name,
             aliases: $aliases,
             doc: $doc,
-            example: Example {
-                template: $template,
-                output: $output,
-            },
+            example: Example { template: $template, output: $output },
             add: |env, name| env.add_filter(name, of_value($function)),
         }
     };
@@ -154,14 +151,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         "[[\"b\",1],[\"a\",2]]",
         filters::dictsort
     ),
-    filter!(
-        "keys",
-        &[],
-        "The keys of a map.",
-        "{{ {'a': 1}|keys }}",
-        "[\"a\"]",
-        keys
-    ),
+    filter!("keys", &[], "The keys of a map.", "{{ {'a': 1}|keys }}", "[\"a\"]", keys),
     filter!(
         "values",
         &[],
@@ -208,10 +198,7 @@ type Entries = BTreeMap<String, Value>;
 
 fn entries(state: &State<'_, '_>, map: &Value) -> Result<Entries, Error> {
     if map.kind() != ValueKind::Map {
-        return Err(refuse(format!(
-            "a map is needed here, not a {}",
-            map.kind()
-        )));
+        return Err(refuse(format!("a map is needed here, not a {}", map.kind())));
     }
     let mut entries = Entries::new();
     for key in map.try_iter()?.checked() {
@@ -237,33 +224,23 @@ fn values(state: &mut State<'_, '_>, map: &Value) -> Result<Value, Error> {
 /// Names as arguments, or one list of them.
 fn named(state: &State<'_, '_>, names: &[Value]) -> Result<BTreeSet<String>, Error> {
     match names {
-        [list] if matches!(list.kind(), ValueKind::Seq | ValueKind::Iterable) => list
-            .try_iter()?
-            .checked()
-            .map(|name| text(state, &name?))
-            .collect(),
+        [list] if matches!(list.kind(), ValueKind::Seq | ValueKind::Iterable) => {
+            list.try_iter()?.checked().map(|name| text(state, &name?)).collect()
+        }
         names => names.iter().map(|name| text(state, name)).collect(),
     }
 }
 
 fn pick(state: &mut State<'_, '_>, map: &Value, names: &[Value]) -> Result<Value, Error> {
     let names = named(state, names)?;
-    Ok(made(
-        entries(state, map)?
-            .into_iter()
-            .filter(|(key, _)| names.contains(key))
-            .collect(),
-    ))
+    Ok(made(entries(state, map)?.into_iter().filter(|(key, _)| names.contains(key)).collect()))
 }
 
 fn without(state: &mut State<'_, '_>, value: &Value, names: &[Value]) -> Result<Value, Error> {
     if value.kind() == ValueKind::Map {
         let names = named(state, names)?;
         return Ok(made(
-            entries(state, value)?
-                .into_iter()
-                .filter(|(key, _)| !names.contains(key))
-                .collect(),
+            entries(state, value)?.into_iter().filter(|(key, _)| !names.contains(key)).collect(),
         ));
     }
     let mut kept = Vec::new();
@@ -278,9 +255,7 @@ fn without(state: &mut State<'_, '_>, value: &Value, names: &[Value]) -> Result<
 }
 
 fn merge(state: &mut State<'_, '_>, map: &Value, others: &[Value]) -> Result<Value, Error> {
-    others.iter().try_fold(map.clone(), |merged, other| {
-        merged_with(state, &merged, other, 0)
-    })
+    others.iter().try_fold(map.clone(), |merged, other| merged_with(state, &merged, other, 0))
 }
 
 /// Deeper maps cannot be printed either.

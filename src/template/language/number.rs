@@ -13,10 +13,7 @@ macro_rules! filter {
             name: $name,
             aliases: &[],
             doc: $doc,
-            example: Example {
-                template: $template,
-                output: $output,
-            },
+            example: Example { template: $template, output: $output },
             add: |env, name| env.add_filter(name, of_value($function)),
         }
     };
@@ -30,13 +27,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         "43",
         filters::int
     ),
-    filter!(
-        "float",
-        "The fraction that a text says.",
-        "{{ '1.5'|float }}",
-        "1.5",
-        filters::float
-    ),
+    filter!("float", "The fraction that a text says.", "{{ '1.5'|float }}", "1.5", filters::float),
     filter!(
         "bool",
         "Whether a value is neither empty, zero, null nor false.",
@@ -44,13 +35,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         "false",
         filters::bool
     ),
-    filter!(
-        "abs",
-        "The number without its sign.",
-        "{{ -3|abs }}",
-        "3",
-        filters::abs
-    ),
+    filter!("abs", "The number without its sign.", "{{ -3|abs }}", "3", filters::abs),
     filter!(
         "round",
         "The nearest number with so many digits after its point (none without an argument).",
@@ -58,25 +43,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         "2.5",
         filters::round
     ),
-    filter!(
-        "min",
-        "The least item of a list.",
-        "{{ [3, 1, 2]|min }}",
-        "1",
-        filters::min
-    ),
-    filter!(
-        "max",
-        "The greatest item of a list.",
-        "{{ [3, 1, 2]|max }}",
-        "3",
-        filters::max
-    ),
-    filter!(
-        "sum",
-        "The items of a list added up.",
-        "{{ [3, 1, 2]|sum }}",
-        "6",
-        filters::sum
-    ),
+    filter!("min", "The least item of a list.", "{{ [3, 1, 2]|min }}", "1", filters::min),
+    filter!("max", "The greatest item of a list.", "{{ [3, 1, 2]|max }}", "3", filters::max),
+    filter!("sum", "The items of a list added up.", "{{ [3, 1, 2]|sum }}", "6", filters::sum),
 ];

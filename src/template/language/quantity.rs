@@ -17,10 +17,7 @@ macro_rules! filter {
             name: $name,
             aliases: &[],
             doc: $doc,
-            example: Example {
-                template: $template,
-                output: $output,
-            },
+            example: Example { template: $template, output: $output },
             add: |env, name| env.add_filter(name, of_text($function)),
         }
     };
@@ -34,13 +31,7 @@ pub(super) static ENTRIES: &[Entry] = &[
         "\"1536Mi\"",
         canonical
     ),
-    filter!(
-        "quantity_add",
-        "Two amounts added.",
-        "{{ '500m'|quantity_add('1.5') }}",
-        "\"2\"",
-        add
-    ),
+    filter!("quantity_add", "Two amounts added.", "{{ '500m'|quantity_add('1.5') }}", "\"2\"", add),
     filter!(
         "quantity_sub",
         "An amount taken away from another.",
@@ -107,19 +98,13 @@ impl Quantity {
     fn parse(text: &str) -> Result<Self, Error> {
         let unreadable = || refuse("this is no amount such as `500m` or `1.5Gi`");
         let too_large = || refuse("the amount is too large");
-        let unit = text
-            .find(|c: char| c.is_ascii_alphabetic())
-            .unwrap_or(text.len());
+        let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (number, suffix) = text.split_at(unit);
         let (mantissa, decimals) = decimal(number).ok_or_else(unreadable)?;
         let (factor, exponent, form) = scale(suffix).ok_or_else(unreadable)?;
         let scaled = mantissa.checked_mul(factor).ok_or_else(too_large)?;
         let shift = exponent + 9 - i32::try_from(decimals).map_err(|_| too_large())?;
-        Self {
-            billionths: shifted(scaled, shift).ok_or_else(too_large)?,
-            form,
-        }
-        .bounded()
+        Self { billionths: shifted(scaled, shift).ok_or_else(too_large)?, form }.bounded()
     }
 
     /// Kubernetes counts up to 2^63 - 1.
@@ -177,19 +162,8 @@ fn decimal(text: &str) -> Option<(i128, usize)> {
     {
         return None;
     }
-    let magnitude: i128 = if digits.is_empty() {
-        0
-    } else {
-        digits.parse().ok()?
-    };
-    Some((
-        if text.starts_with('-') {
-            -magnitude
-        } else {
-            magnitude
-        },
-        part.len(),
-    ))
+    let magnitude: i128 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
+    Some((if text.starts_with('-') { -magnitude } else { magnitude }, part.len()))
 }
 
 /// What a suffix multiplies by: a factor, and a power of ten.
@@ -201,18 +175,12 @@ fn scale(suffix: &str) -> Option<(i128, i32, Form)> {
         return Some((1024_i128.pow(u32::try_from(power).ok()?), 0, Form::Binary));
     }
     let exponent = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-    (-18..=18)
-        .contains(&exponent)
-        .then_some((1, exponent, Form::Exponent))
+    (-18..=18).contains(&exponent).then_some((1, exponent, Form::Exponent))
 }
 
 fn shifted(value: i128, power: i32) -> Option<i128> {
     let factor = 10_i128.checked_pow(power.unsigned_abs())?;
-    if power >= 0 {
-        value.checked_mul(factor)
-    } else {
-        Some(divided(value, factor))
-    }
+    if power >= 0 { value.checked_mul(factor) } else { Some(divided(value, factor)) }
 }
 
 /// Rounded away from zero, as Kubernetes does with what is too small for it.
@@ -230,22 +198,14 @@ fn other(state: &State<'_, '_>, value: &Value) -> Result<Quantity, Error> {
 
 fn add(state: &mut State<'_, '_>, amount: &str, more: &Value) -> Result<String, Error> {
     let (amount, more) = (Quantity::parse(amount)?, other(state, more)?);
-    let form = if amount.billionths == 0 {
-        more.form
-    } else {
-        amount.form
-    };
+    let form = if amount.billionths == 0 { more.form } else { amount.form };
     let sum = amount.with(amount.billionths.checked_add(more.billionths))?;
     Ok(Quantity { form, ..sum }.to_string())
 }
 
 fn subtract(state: &mut State<'_, '_>, amount: &str, less: &Value) -> Result<String, Error> {
     let (amount, less) = (Quantity::parse(amount)?, other(state, less)?);
-    let form = if amount.billionths == 0 {
-        less.form
-    } else {
-        amount.form
-    };
+    let form = if amount.billionths == 0 { less.form } else { amount.form };
     let rest = amount.with(amount.billionths.checked_sub(less.billionths))?;
     Ok(Quantity { form, ..rest }.to_string())
 }
@@ -256,28 +216,18 @@ fn multiply(state: &mut State<'_, '_>, amount: &str, factor: &Value) -> Result<S
     let factor = text(state, factor)?;
     let (mantissa, decimals) =
         decimal(&factor).ok_or_else(|| refuse("an amount can be multiplied only by a number"))?;
-    let power = u32::try_from(decimals)
-        .ok()
-        .and_then(|decimals| 10_i128.checked_pow(decimals));
-    let product = amount
-        .billionths
-        .checked_mul(mantissa)
-        .zip(power)
-        .map(|(value, by)| divided(value, by));
+    let power = u32::try_from(decimals).ok().and_then(|decimals| 10_i128.checked_pow(decimals));
+    let product =
+        amount.billionths.checked_mul(mantissa).zip(power).map(|(value, by)| divided(value, by));
     Ok(amount.with(product)?.to_string())
 }
 
 fn compare(state: &mut State<'_, '_>, amount: &str, with: &Value) -> Result<i64, Error> {
-    Ok(
-        match Quantity::parse(amount)?
-            .billionths
-            .cmp(&other(state, with)?.billionths)
-        {
-            Ordering::Less => -1,
-            Ordering::Equal => 0,
-            Ordering::Greater => 1,
-        },
-    )
+    Ok(match Quantity::parse(amount)?.billionths.cmp(&other(state, with)?.billionths) {
+        Ordering::Less => -1,
+        Ordering::Equal => 0,
+        Ordering::Greater => 1,
+    })
 }
 
 fn whole(amount: &str) -> Result<i64, Error> {
@@ -327,11 +277,7 @@ mod tests {
             ("1e-3", "1e-3"),
         ];
         for (amount, printed) in table {
-            assert_eq!(
-                Quantity::parse(amount).unwrap().to_string(),
-                printed,
-                "{amount}"
-            );
+            assert_eq!(Quantity::parse(amount).unwrap().to_string(), printed, "{amount}");
         }
     }
 

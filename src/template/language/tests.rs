@@ -1,3 +1,5 @@
+//! Every filter, function and test, by its own example.
+
 use super::super::{Builder, Context, Mode, Origin};
 use super::*;
 use crate::source::Source;
@@ -12,10 +14,7 @@ fn value(template: &str) -> Result<Option<Json>, String> {
     let body = builder
         .compile_body(&text, Origin::file(&source), Mode::Strict)
         .map_err(|problems| problems[0].to_string())?;
-    let map = builder
-        .build()
-        .body(&body, &Context::new())
-        .map_err(|failure| failure.to_string())?;
+    let map = builder.build().body(&body, &Context::new()).map_err(|failure| failure.summary())?;
     Ok(map.get("v").cloned())
 }
 
@@ -25,23 +24,14 @@ fn every_entry_does_what_its_example_says() {
         let Example { template, output } = entry.example;
         let expected = (!output.is_empty()).then(|| serde_json::from_str(output).expect(output));
         assert_eq!(value(template), Ok(expected), "{}: {template}", entry.name);
-        assert!(
-            template.contains(entry.name),
-            "{} is not in its example",
-            entry.name
-        );
+        assert!(template.contains(entry.name), "{} is not in its example", entry.name);
         assert!(entry.doc.ends_with('.'), "{}", entry.name);
     }
 }
 
 #[test]
 fn names_are_unique_within_their_kind() {
-    for kind in [
-        EntryKind::Filter,
-        EntryKind::Function,
-        EntryKind::Test,
-        EntryKind::Global,
-    ] {
+    for kind in [EntryKind::Filter, EntryKind::Function, EntryKind::Test, EntryKind::Global] {
         let mut seen: Vec<_> = names(kind).collect();
         let count = seen.len();
         seen.sort_unstable();
@@ -52,15 +42,7 @@ fn names_are_unique_within_their_kind() {
 
 #[test]
 fn what_would_let_values_in_as_yaml_or_break_determinism_does_not_exist() {
-    for name in [
-        "safe",
-        "escape",
-        "e",
-        "urlencode",
-        "pprint",
-        "chain",
-        "attr",
-    ] {
+    for name in ["safe", "escape", "e", "urlencode", "pprint", "chain", "attr"] {
         assert!(!knows(EntryKind::Filter, name), "{name}");
     }
     for name in ["now", "random", "env", "debug", "lipsum"] {
@@ -84,16 +66,9 @@ fn no_filter_takes_a_missing_value_but_default() {
             "quantity_mul" => "(1)",
             _ => "",
         };
-        let failure = value(&format!(
-            "{{{{ items.nobody|{}{arguments} }}}}",
-            filter.name
-        ))
-        .unwrap_err();
-        assert!(
-            failure.contains("`items.nobody` is undefined"),
-            "{}: {failure}",
-            filter.name
-        );
+        let failure =
+            value(&format!("{{{{ items.nobody|{}{arguments} }}}}", filter.name)).unwrap_err();
+        assert!(failure.contains("`items.nobody` is undefined"), "{}: {failure}", filter.name);
     }
 }
 
@@ -107,10 +82,7 @@ fn captured_text_is_plain_text_to_every_filter() {
         ("text|reverse", json!("cba")),
         ("text|list", json!(["a", "b", "c"])),
         ("text|b64encode", json!("YWJj")),
-        (
-            "text|sha256",
-            json!("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-        ),
+        ("text|sha256", json!("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")),
         ("text|to_json", json!("\"abc\"")),
         ("[text, text]|join('-')", json!("abc-abc")),
         ("[text]", json!(["abc"])),
@@ -160,19 +132,11 @@ fn booleans_and_null_never_get_pythons_spelling() {
         let got = value(&format!("{{{{ {expression} }}}}"));
         assert_eq!(got, Ok(Some(expected)), "{expression}");
     }
-    for expression in [
-        "'x' ~ none",
-        "[none]|join",
-        "none|string",
-        "'x' ~ []",
-        "'x' ~ {}",
-        "'%s'|format(none)",
-    ] {
+    for expression in
+        ["'x' ~ none", "[none]|join", "none|string", "'x' ~ []", "'x' ~ {}", "'%s'|format(none)"]
+    {
         let failure = value(&format!("{{{{ {expression} }}}}")).unwrap_err();
-        assert!(
-            failure.contains("has no text of its own"),
-            "{expression}: {failure}"
-        );
+        assert!(failure.contains("has no text of its own"), "{expression}: {failure}");
     }
 }
 
@@ -202,29 +166,17 @@ fn dns_labels_are_valid_and_different_for_different_texts() {
         let label = label(text);
         assert!((1..=63).contains(&label.len()), "{text} -> {label}");
         assert!(
-            label
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'),
+            label.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'),
             "{label}"
         );
-        assert!(
-            !label.starts_with('-') && !label.ends_with('-'),
-            "{text} -> {label}"
-        );
+        assert!(!label.starts_with('-') && !label.ends_with('-'), "{text} -> {label}");
     }
     assert_eq!(label("web-1"), "web-1");
     assert_eq!(label("Web.1"), format!("web-1-{}", &core_hash("Web.1")));
     assert_ne!(label("a.b"), label("a_b"));
     assert_ne!(label(&long), label(&"x".repeat(65)));
-    assert_eq!(
-        value("{{ 'abcdefghijklmnop'|dns_label(12) }}"),
-        Ok(Some(json!("abc-f39dac6c")))
-    );
-    assert!(
-        value("{{ 'a'|dns_label(3) }}")
-            .unwrap_err()
-            .contains("9 to 63 characters")
-    );
+    assert_eq!(value("{{ 'abcdefghijklmnop'|dns_label(12) }}"), Ok(Some(json!("abc-f39dac6c"))));
+    assert!(value("{{ 'a'|dns_label(3) }}").unwrap_err().contains("9 to 63 characters"));
 }
 
 fn core_hash(text: &str) -> String {
@@ -234,18 +186,9 @@ fn core_hash(text: &str) -> String {
 #[test]
 fn wrong_arguments_are_told_in_our_words() {
     let table = [
-        (
-            "'x'|quantity",
-            "this is no amount such as `500m` or `1.5Gi`",
-        ),
-        (
-            "'['|regex_match('[')",
-            "the regular expression cannot be read",
-        ),
-        (
-            "'a'|regex_match('(a{1000}){1000}')",
-            "the regular expression",
-        ),
+        ("'x'|quantity", "this is no amount such as `500m` or `1.5Gi`"),
+        ("'['|regex_match('[')", "the regular expression cannot be read"),
+        ("'a'|regex_match('(a{1000}){1000}')", "the regular expression"),
         ("'{'|from_json", "this is no JSON"),
         ("'a: ['|from_yaml", "this is no YAML"),
         ("'%%%'|b64decode", "this is no base64"),
@@ -255,10 +198,7 @@ fn wrong_arguments_are_told_in_our_words() {
         ("[1]|flatten", "`flatten` needs a list of lists"),
         ("'a'|join", "`join` needs a list, not a text"),
         ("fail('size ' ~ 3)", "size 3"),
-        (
-            "get({}, 'a', 1, 2)",
-            "`get` takes a map, a path and a default",
-        ),
+        ("get({}, 'a', 1, 2)", "`get` takes a map, a path and a default"),
         ("2 ** 70", "is too large for Kubernetes"),
         ("1 / 0", "unable to calculate 1 / 0"),
         ("range", "a function has no form in YAML"),

@@ -16,10 +16,7 @@ macro_rules! filter {
             name: $name,
             aliases: &[],
             doc: $doc,
-            example: Example {
-                template: $template,
-                output: $output,
-            },
+            example: Example { template: $template, output: $output },
             add: |env, name| env.add_filter(name, $function),
         }
     };
@@ -33,20 +30,8 @@ pub(super) static ENTRIES: &[Entry] = &[
         "\"true\"",
         of_text(filters::string)
     ),
-    filter!(
-        "upper",
-        "Upper case.",
-        "{{ 'web'|upper }}",
-        "\"WEB\"",
-        of_text(filters::upper)
-    ),
-    filter!(
-        "lower",
-        "Lower case.",
-        "{{ 'Web'|lower }}",
-        "\"web\"",
-        of_text(filters::lower)
-    ),
+    filter!("upper", "Upper case.", "{{ 'web'|upper }}", "\"WEB\"", of_text(filters::upper)),
+    filter!("lower", "Lower case.", "{{ 'Web'|lower }}", "\"web\"", of_text(filters::lower)),
     filter!(
         "capitalize",
         "The first letter in upper case, the others in lower case.",
@@ -140,26 +125,15 @@ const REGEX_FUEL: u64 = 200;
 
 fn regex(state: &State<'_, '_>, input: &str, pattern: &str) -> Result<Regex, Error> {
     state.consume_fuel(REGEX_FUEL + pattern.len() as u64 + input.len() as u64 / 4)?;
-    RegexBuilder::new(pattern)
-        .size_limit(REGEX_SIZE)
-        .dfa_size_limit(REGEX_SIZE)
-        .build()
-        .map_err(|error| {
-            refuse(format!(
-                "the regular expression cannot be read: {}",
-                summary(&error)
-            ))
-        })
+    RegexBuilder::new(pattern).size_limit(REGEX_SIZE).dfa_size_limit(REGEX_SIZE).build().map_err(
+        |error| refuse(format!("the regular expression cannot be read: {}", summary(&error))),
+    )
 }
 
 /// The last line: the ones above draw the pattern, which a single line cannot.
 fn summary(error: &regex::Error) -> String {
     let text = error.to_string();
-    text.lines()
-        .last()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .to_owned()
+    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 fn regex_replace(
@@ -168,9 +142,7 @@ fn regex_replace(
     pattern: &str,
     by: &str,
 ) -> Result<String, Error> {
-    Ok(regex(state, input, pattern)?
-        .replace_all(input, by)
-        .into_owned())
+    Ok(regex(state, input, pattern)?.replace_all(input, by).into_owned())
 }
 
 fn regex_match(state: &mut State<'_, '_>, input: &str, pattern: &str) -> Result<bool, Error> {
@@ -196,11 +168,7 @@ fn indent(
         }
         moved += line;
     }
-    Ok(if input.is_safe() {
-        Value::from_safe_string(moved)
-    } else {
-        Value::from(moved)
-    })
+    Ok(if input.is_safe() { Value::from_safe_string(moved) } else { Value::from(moved) })
 }
 
 fn join(
@@ -227,11 +195,7 @@ fn join(
 fn format(state: &mut State<'_, '_>, pattern: &Value, args: &[Value]) -> Result<Value, Error> {
     let mut call = vec![pattern.clone()];
     for arg in args {
-        call.push(if arg.is_number() {
-            arg.clone()
-        } else {
-            Value::from(text(state, arg)?)
-        });
+        call.push(if arg.is_number() { arg.clone() } else { Value::from(text(state, arg)?) });
     }
     Value::from_function(filters::format).call(state, &call)
 }
@@ -244,9 +208,7 @@ const HASH: usize = 9;
 fn dns_label(input: &str, longest: Option<i64>) -> Result<String, Error> {
     let longest = count(longest, LABEL)?;
     if !(HASH..=LABEL).contains(&longest) {
-        return Err(refuse(format!(
-            "`dns_label` makes names of {HASH} to {LABEL} characters"
-        )));
+        return Err(refuse(format!("`dns_label` makes names of {HASH} to {LABEL} characters")));
     }
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let fits = input.len() <= longest

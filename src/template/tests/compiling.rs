@@ -13,34 +13,16 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 const MISTAKES: &[(&str, &[&str])] = &[
-    (
-        "a: {{ x|uper }}",
-        &["t:1:9: unknown filter `uper` (did you mean `upper`?)"],
-    ),
-    (
-        "a: {{ x|nothing_like_it }}",
-        &["t:1:9: unknown filter `nothing_like_it`"],
-    ),
-    (
-        "a: {{ x is definde }}",
-        &["t:1:12: unknown test `definde` (did you mean `defined`?)"],
-    ),
-    (
-        "a: {{ x is not definde }}",
-        &["t:1:16: unknown test `definde` (did you mean `defined`?)"],
-    ),
-    (
-        "a: {{ gett(x) }}",
-        &["t:1:7: unknown function `gett` (did you mean `get`?)"],
-    ),
+    ("a: {{ x|uper }}", &["t:1:9: unknown filter `uper` (did you mean `upper`?)"]),
+    ("a: {{ x|nothing_like_it }}", &["t:1:9: unknown filter `nothing_like_it`"]),
+    ("a: {{ x is definde }}", &["t:1:12: unknown test `definde` (did you mean `defined`?)"]),
+    ("a: {{ x is not definde }}", &["t:1:16: unknown test `definde` (did you mean `defined`?)"]),
+    ("a: {{ gett(x) }}", &["t:1:7: unknown function `gett` (did you mean `get`?)"]),
     (
         "{% filter uper %}{% endfilter %}",
         &["t:1:11: unknown filter `uper` (did you mean `upper`?)"],
     ),
-    (
-        "{% set y | uper %}{% endset %}",
-        &["t:1:12: unknown filter `uper` (did you mean `upper`?)"],
-    ),
+    ("{% set y | uper %}{% endset %}", &["t:1:12: unknown filter `uper` (did you mean `upper`?)"]),
     (
         "a: {{ x|uper }}\nb: {{ y|lowr }}\n",
         &[
@@ -49,10 +31,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
         ],
     ),
     ("a: {{ x|safe }}", &["t:1:9: unknown filter `safe`"]),
-    (
-        "a: {{ x|map('uper') }}",
-        &["t:1:13: unknown filter `uper` (did you mean `upper`?)"],
-    ),
+    ("a: {{ x|map('uper') }}", &["t:1:13: unknown filter `uper` (did you mean `upper`?)"]),
     (
         "a: {{ x|select('od')|selectattr('a', 'evn') }}",
         &[
@@ -75,34 +54,16 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     ("{% include 'gone.yaml' ignore missing %}", &[]),
     ("{% include ['gone.yaml', 'known.yaml'] %}", &[]),
-    (
-        "{% include x %}",
-        &["t:1:4: `include` needs the name of a template in quotes"],
-    ),
-    (
-        "{% extends 'a' ~ x %}",
-        &["t:1:4: `extends` needs the name of a template in quotes"],
-    ),
-    (
-        "{% import x as y %}",
-        &["t:1:4: `import` needs the name of a template in quotes"],
-    ),
-    (
-        "{{ __step }}",
-        &["t:1:4: names that begin with `__` are reserved"],
-    ),
-    (
-        "a: \u{10fe00}",
-        &["t:1:4: this character is reserved for placeholders"],
-    ),
+    ("{% include x %}", &["t:1:4: `include` needs the name of a template in quotes"]),
+    ("{% extends 'a' ~ x %}", &["t:1:4: `extends` needs the name of a template in quotes"]),
+    ("{% import x as y %}", &["t:1:4: `import` needs the name of a template in quotes"]),
+    ("{{ __step }}", &["t:1:4: names that begin with `__` are reserved"]),
+    ("a: \u{10fe00}", &["t:1:4: this character is reserved for placeholders"]),
     (
         "{% macro m(a) %}{{ caller() }}{% endmacro %}{{ m(1) }}{% for x in y recursive %}{{ loop(x) }}{% endfor %}",
         &[],
     ),
-    (
-        "{% import 'known.yaml' as k %}{{ k.f(1) }}{{ x.method() }}",
-        &[],
-    ),
+    ("{% import 'known.yaml' as k %}{{ k.f(1) }}{{ x.method() }}", &[]),
 ];
 
 #[test]
@@ -126,10 +87,7 @@ fn what_cannot_be_parsed_has_the_place_of_the_parser() {
     ];
     for (text, place) in table {
         let problems = problems(text);
-        assert!(
-            problems.len() == 1 && problems[0].starts_with(place),
-            "{text}: {problems:?}"
-        );
+        assert!(problems.len() == 1 && problems[0].starts_with(place), "{text}: {problems:?}");
     }
 }
 
@@ -137,10 +95,7 @@ fn what_cannot_be_parsed_has_the_place_of_the_parser() {
 fn mistakes_in_included_files_are_theirs() {
     let case = Case::new(&json!({}))
         .file("a.yaml", "a: {{ x|uper }}\n{% include 'b.yaml' %}")
-        .file(
-            "main.yaml",
-            "{% include 'a.yaml' %}\n{% include 'b.yaml' %}\n",
-        )
+        .file("main.yaml", "{% include 'a.yaml' %}\n{% include 'b.yaml' %}\n")
         .file("b.yaml", "x: 1\ny: {{ z|lowr }}");
     let mut found: Vec<_> = case
         .builder()
@@ -173,20 +128,14 @@ fn a_template_inside_of_a_rule_file_has_places_of_that_file() {
         let node = root.get("spec").unwrap().get(key).unwrap();
         (
             node.as_str().unwrap().to_owned(),
-            Origin::inside(&source, node),
+            Origin::inside(&source, node.content_origin(file).unwrap()),
         )
     };
     let case = Case::new(&json!({"parent": {"metadata": {}}}));
 
     let (text, origin) = at("let");
-    let problems = case
-        .builder()
-        .compile_body(&text, origin.clone(), Mode::Strict)
-        .unwrap_err();
-    assert_eq!(
-        problems[0].place.as_ref().unwrap().to_string(),
-        "rule.yaml:4:15"
-    );
+    let problems = case.builder().compile_body(&text, origin.clone(), Mode::Strict).unwrap_err();
+    assert_eq!(problems[0].place.as_ref().unwrap().to_string(), "rule.yaml:4:15");
 
     let mut builder = case.builder();
     let good = text.replace("|uper", "");
@@ -195,10 +144,7 @@ fn a_template_inside_of_a_rule_file_has_places_of_that_file() {
     let line = builder.compile_line(&text, origin).unwrap();
     let templates = builder.build();
     let failure = templates.body(&body, &case.context).unwrap_err();
-    assert_eq!(
-        told(&failure),
-        "rule.yaml:3:14: `parent.metadata.name` is undefined"
-    );
+    assert_eq!(told(&failure), "rule.yaml:3:14: `parent.metadata.name` is undefined");
     let failure = templates.line(&line, &case.context).unwrap_err();
     assert_eq!(told(&failure), "rule.yaml:5:13: `parent.gone` is undefined");
 }
@@ -209,17 +155,9 @@ fn a_line_without_expressions_is_literal() {
     let mut builder = Case::new(&json!({})).builder();
     let literal = builder.compile_line("no", Origin::file(&source)).unwrap();
     assert_eq!(literal.literal(), Some("no"));
-    let computed = builder
-        .compile_line("{{ 'no' }}", Origin::file(&source))
-        .unwrap();
+    let computed = builder.compile_line("{{ 'no' }}", Origin::file(&source)).unwrap();
     assert_eq!(computed.literal(), None);
     let templates = builder.build();
-    assert_eq!(
-        templates.line(&literal, &Context::new()),
-        Ok("no".to_owned())
-    );
-    assert_eq!(
-        templates.line(&computed, &Context::new()),
-        Ok("no".to_owned())
-    );
+    assert_eq!(templates.line(&literal, &Context::new()), Ok("no".to_owned()));
+    assert_eq!(templates.line(&computed, &Context::new()), Ok("no".to_owned()));
 }

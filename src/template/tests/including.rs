@@ -24,19 +24,13 @@ fn files_include_import_and_extend_each_other() {
         "metadata": {"name": "no-1e3", "labels": {"app": "no", "a": "1e3"}},
         "spec": {"ports": [{"port": 80, "name": "80"}]},
     }]);
-    assert_eq!(
-        case.documents("app/main.yaml").map(Json::from),
-        Ok(expected)
-    );
+    assert_eq!(case.documents("app/main.yaml").map(Json::from), Ok(expected));
     assert_eq!(
         case.documents("child.yaml").map(Json::from),
         Ok(json!([{"kind": "B", "name": "no"}]))
     );
     let body = "{% include 'lib/labels.yaml' %}\nx: 1\n";
-    assert!(
-        case.body(body).is_err(),
-        "the indentation of an included file is its own"
-    );
+    assert!(case.body(body).is_err(), "the indentation of an included file is its own");
 }
 
 #[test]
@@ -77,20 +71,14 @@ fn captured_text_can_be_put_into_a_block_as_text() {
     let case = Case::new(&json!({"v": "a: b"})).file("run.sh", "#!/bin/sh\necho {{ v }}\n");
     let text = "{% set script %}{% include 'run.sh' %}{% endset %}\nrun: |\n  {{ script|string }}\nplain: {{ script|string }}\n";
     let script = "#!/bin/sh\necho a: b\n";
-    assert_eq!(
-        case.body(text),
-        Ok(json!({"run": format!("{script}\n"), "plain": script}))
-    );
+    assert_eq!(case.body(text), Ok(json!({"run": format!("{script}\n"), "plain": script})));
 }
 
 #[test]
 fn windows_line_ends_change_nothing() {
     let text =
         "a:\r\n{% for x in v %}\r\n- {{ x }}\r\n{% endfor %}\r\nb: |\r\n  {{ v[0] }}\r\n  x\r\n";
-    assert_eq!(
-        body_with(&json!([1, 2]), text),
-        json!({"a": [1, 2], "b": "1\nx\n"})
-    );
+    assert_eq!(body_with(&json!([1, 2]), text), json!({"a": [1, 2], "b": "1\nx\n"}));
 }
 
 #[test]

@@ -16,10 +16,7 @@ fn work_and_memory_of_a_rendering_are_bounded() {
                 .to_owned(),
             "template-limit",
         ),
-        (
-            "{% set x = 'a' * 1000000000 %}".to_owned(),
-            "template-limit",
-        ),
+        ("{% set x = 'a' * 1000000000 %}".to_owned(), "template-limit"),
         (
             "{% set x = 'ab' %}".to_owned() + &"{% set x = x ~ x %}".repeat(40) + "a: {{ x }}",
             "template-limit",
@@ -29,44 +26,17 @@ fn work_and_memory_of_a_rendering_are_bounded() {
         (doubled("[x, x]", 24), "template-limit"),
         (doubled("x * 2", 40), "template-error"),
         (doubled("{'a': x, 'b': x}", 30), "template-limit"),
-        (
-            "a: {{ v }}\n".to_owned() + &numbered("bN: {{ v }}\n", 6),
-            "template-error",
-        ),
+        ("a: {{ v }}\n".to_owned() + &numbered("bN: {{ v }}\n", 6), "template-error"),
         ("a: {{ deep }}".to_owned(), "template-error"),
-        (
-            "{% macro m() %}{{ m() }}{% endmacro %}a: {{ m() }}".to_owned(),
-            "template-error",
-        ),
-        (
-            "{% set ns = namespace() %}{% set ns.a = ns %}a: {{ ns }}".to_owned(),
-            "template-error",
-        ),
-        (
-            "a: {{ ('x' * 100000)|regex_replace('x', 'y' * 1000) }}".to_owned(),
-            "template-limit",
-        ),
-        (
-            "a: {{ '%1000000000d'|format(1) }}".to_owned(),
-            "template-limit",
-        ),
-        (
-            "a: {{ 'a\nb'|indent(1000000000000) }}".to_owned(),
-            "template-limit",
-        ),
-        (
-            "a: {{ v|regex_match('(a|b|ab)*c') }}".to_owned(),
-            "template-limit",
-        ),
+        ("{% macro m() %}{{ m() }}{% endmacro %}a: {{ m() }}".to_owned(), "template-error"),
+        ("{% set ns = namespace() %}{% set ns.a = ns %}a: {{ ns }}".to_owned(), "template-error"),
+        ("a: {{ ('x' * 100000)|regex_replace('x', 'y' * 1000) }}".to_owned(), "template-limit"),
+        ("a: {{ '%1000000000d'|format(1) }}".to_owned(), "template-limit"),
+        ("a: {{ 'a\nb'|indent(1000000000000) }}".to_owned(), "template-limit"),
+        ("a: {{ v|regex_match('(a|b|ab)*c') }}".to_owned(), "template-limit"),
         ("---\na: 1\n".repeat(101), "template-yaml"),
-        (
-            "a: ".to_owned() + &"[".repeat(70) + &"]".repeat(70),
-            "template-yaml",
-        ),
-        (
-            "a: &a [1, 1]\n".to_owned() + &numbered("bN: &bN [*a, *a]\n", 40),
-            "",
-        ),
+        ("a: ".to_owned() + &"[".repeat(70) + &"]".repeat(70), "template-yaml"),
+        ("a: &a [1, 1]\n".to_owned() + &numbered("bN: &bN [*a, *a]\n", 40), ""),
     ];
     for (text, code) in table {
         fails_with(&case, &text, code);
@@ -84,9 +54,7 @@ fn fails_with(case: &Case, text: &str, code: &str) {
 }
 
 fn numbered(line: &str, count: usize) -> String {
-    (0..count)
-        .map(|n| line.replace('N', &n.to_string()))
-        .collect()
+    (0..count).map(|n| line.replace('N', &n.to_string())).collect()
 }
 
 fn deep(levels: usize) -> Json {
@@ -107,9 +75,7 @@ fn sources_are_bounded_and_long_chains_do_not_overflow_the_stack() {
     let source = Source::new("t", "");
     let mut builder = Case::new(&json!({"a": {}})).builder();
     let long = format!("a: {}", "x".repeat(200_000));
-    let problems = builder
-        .compile_documents(&long, Origin::file(&source))
-        .unwrap_err();
+    let problems = builder.compile_documents(&long, Origin::file(&source)).unwrap_err();
     assert_eq!(problems[0].code, "template-too-long");
 
     let chains = [
@@ -120,11 +86,7 @@ fn sources_are_bounded_and_long_chains_do_not_overflow_the_stack() {
         format!("v: {{{{ a{} }}}}", "|d(a)".repeat(20_000)),
         format!("v: {{{{ {}1{} }}}}", "(".repeat(100), ")".repeat(100)),
         format!("v: {{{{ {}1 }}}}", "not ".repeat(30_000)),
-        format!(
-            "{}{}",
-            "{% if a %}".repeat(5_000),
-            "{% endif %}".repeat(5_000)
-        ),
+        format!("{}{}", "{% if a %}".repeat(5_000), "{% endif %}".repeat(5_000)),
         format!("v: {{{{ {} }}}}", "(".repeat(60_000)),
         format!("v: {{{{ {} }}}}", "-".repeat(100_000)),
     ];
@@ -143,9 +105,7 @@ fn templates_are_shared_between_threads() {
     let text = "x: {{ v.a }}\n";
     let source = Source::new("t", text);
     let mut builder = case.builder();
-    let body = builder
-        .compile_body(text, Origin::file(&source), Mode::Strict)
-        .unwrap();
+    let body = builder.compile_body(text, Origin::file(&source), Mode::Strict).unwrap();
     let templates = builder.build();
     std::thread::scope(|scope| {
         for _ in 0..8 {
