@@ -20,14 +20,14 @@ pub mod projection;
 mod trail;
 
 pub use drift::{Difference, differences};
-pub use entry::{Entry, Holder, holders, managers, our_entry, our_entry_in_text};
+pub use entry::{Entry, Holder, entry_in_text, holders, managers, our_entry, our_entry_in_text};
 pub use fields::FieldSet;
 pub use ignore::{Ignored, Spot, without_ignored};
 pub use intent::{INTENT_ANNOTATION, Mistake, canonical, intent_hash, intent_mark, marked_hash};
-pub use matching::{Matching, Mismatch, matches};
+pub use matching::{Matching, Mismatch, covers_part, matches};
 pub use memo::{Drift, Memo};
 pub use path::{FieldPath, Key, Step};
-pub use projection::project;
+pub use projection::{project, project_part};
 
 #[cfg(test)]
 mod generated;

@@ -42,11 +42,7 @@ type Both<'a> = [Option<&'a Value>; 2];
 impl Walk {
     fn report(&mut self, trail: &Trail<'_>, [ours, theirs]: Both<'_>) {
         let path = trail.path();
-        self.0.push(Difference {
-            path,
-            ours: ours.cloned(),
-            theirs: theirs.cloned(),
-        });
+        self.0.push(Difference { path, ours: ours.cloned(), theirs: theirs.cloned() });
     }
 
     fn owned(&mut self, fields: &FieldSet, both: Both<'_>, trail: &Trail<'_>, cursor: &Cursor<'_>) {
@@ -85,12 +81,7 @@ impl Walk {
             if let Some(at) = after.iter().position(|is| is.child == was.child) {
                 let is = after.remove(at);
                 orders[0].push(was.child);
-                self.owned(
-                    &child.below,
-                    [Some(was.element), Some(is.element)],
-                    trail,
-                    &was.cursor,
-                );
+                self.owned(&child.below, [Some(was.element), Some(is.element)], trail, &was.cursor);
             } else {
                 self.report(trail, [Some(was.element), None]);
             }
@@ -100,10 +91,7 @@ impl Walk {
             self.report(trail, [None, Some(is.element)]);
         }
         // Only elements that were there before and after can stand in another order.
-        orders[1] = arrived
-            .into_iter()
-            .filter(|child| orders[0].contains(child))
-            .collect();
+        orders[1] = arrived.into_iter().filter(|child| orders[0].contains(child)).collect();
         self.order(fields, orders, trail);
     }
 
@@ -160,21 +148,14 @@ struct Ours<'a> {
 }
 
 fn ours<'a>(fields: &FieldSet, list: Option<&'a Value>, cursor: &Cursor<'a>) -> Vec<Ours<'a>> {
-    let list = list
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let list = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut ours = Vec::new();
     for (index, element) in list.iter().enumerate() {
         if let Some(child) = fields.element(index, element)
             && let Some(cursor) = cursor.element(index, element)
             && !(is_member(fields, child) && ours.iter().any(|ours: &Ours<'_>| ours.child == child))
         {
-            ours.push(Ours {
-                child,
-                element,
-                cursor,
-            });
+            ours.push(Ours { child, element, cursor });
         }
     }
     ours
@@ -187,9 +168,7 @@ fn is_member(fields: &FieldSet, child: usize) -> bool {
 /// The elements that are not ignored, with their positions.
 fn kept<'a>(list: &'a [Value], cursor: &Cursor<'a>) -> Vec<(usize, &'a Value, Cursor<'a>)> {
     let elements = list.iter().enumerate();
-    elements
-        .filter_map(|(at, item)| Some((at, item, cursor.element(at, item)?)))
-        .collect()
+    elements.filter_map(|(at, item)| Some((at, item, cursor.element(at, item)?))).collect()
 }
 
 #[cfg(test)]
@@ -241,20 +220,11 @@ mod tests {
             json!({"l": names.iter().map(|name| json!({"n": name})).collect::<Value>()})
         };
         let told = |before: &[&str], after: &[&str]| told(&fields, &list(before), &list(after));
-        assert_eq!(
-            told(&["c", "a"], &["x", "a", "c"]),
-            [r#"l: ["n=c","n=a"] -> ["n=a","n=c"]"#]
-        );
+        assert_eq!(told(&["c", "a"], &["x", "a", "c"]), [r#"l: ["n=c","n=a"] -> ["n=a","n=c"]"#]);
         assert_eq!(
             told(&["a", "b", "c"], &["c", "a"]),
-            [
-                r#"l[n=b]: {"n":"b"} -> absent"#,
-                r#"l: ["n=a","n=c"] -> ["n=c","n=a"]"#,
-            ]
+            [r#"l[n=b]: {"n":"b"} -> absent"#, r#"l: ["n=a","n=c"] -> ["n=c","n=a"]"#,]
         );
-        assert_eq!(
-            told(&["a"], &["b", "a"]),
-            [r#"l[n=b]: absent -> {"n":"b"}"#]
-        );
+        assert_eq!(told(&["a"], &["b", "a"]), [r#"l[n=b]: absent -> {"n":"b"}"#]);
     }
 }

@@ -53,10 +53,18 @@ pub fn our_entry<'a>(managed_fields: &'a Value, manager: &str) -> Option<Entry<'
 
 /// The same from JSON text, without building a tree.
 pub fn our_entry_in_text<'a>(managed_fields: &'a RawValue, manager: &str) -> Option<Entry<'a>> {
+    entry_in_text(managed_fields, manager, "")
+}
+
+/// What a manager applied to a subresource such as `status`; to the object itself with an empty one.
+pub fn entry_in_text<'a>(
+    managed_fields: &'a RawValue,
+    manager: &str,
+    subresource: &str,
+) -> Option<Entry<'a>> {
     let entries: Vec<TextEntry<'_>> = serde_json::from_str(managed_fields.get()).ok()?;
-    let entry = entries
-        .into_iter()
-        .find(|entry| entry.holder().is_apply_of(manager))?;
+    let wanted = Holder { manager, operation: "Apply", subresource };
+    let entry = entries.into_iter().find(|entry| entry.holder() == wanted)?;
     let fields = entry.fields_v1?;
     Some(Entry {
         api_version: entry.api_version,
@@ -164,25 +172,14 @@ impl Holder<'_> {
 /// `kube-controller-manager (Update, scale)`.
 impl fmt::Display for Holder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let comma = if self.subresource.is_empty() {
-            ""
-        } else {
-            ", "
-        };
-        write!(
-            f,
-            "{} ({}{comma}{})",
-            self.manager, self.operation, self.subresource
-        )
+        let comma = if self.subresource.is_empty() { "" } else { ", " };
+        write!(f, "{} ({}{comma}{})", self.manager, self.operation, self.subresource)
     }
 }
 
 /// Every entry, as its holder and its content, in the server's order.
 pub fn managers(managed_fields: &Value) -> impl Iterator<Item = (Holder<'_>, &Value)> {
-    let entries = managed_fields
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let entries = managed_fields.as_array().map(Vec::as_slice).unwrap_or_default();
     entries.iter().map(|entry| {
         let text = |name| entry.get(name).and_then(Value::as_str).unwrap_or_default();
         let holder = Holder {
@@ -209,31 +206,25 @@ pub fn holders<'a>(managed_fields: &'a Value, path: &FieldPath, object: &Value) 
 }
 
 fn touches(entry: &Value, path: &FieldPath, object: &Value) -> bool {
-    let fields = entry
-        .get("fieldsV1")
-        .and_then(|fields| FieldSet::deserialize(fields).ok());
+    let fields = entry.get("fieldsV1").and_then(|fields| FieldSet::deserialize(fields).ok());
     fields.is_some_and(|fields| fields.touches(path, object))
 }
 
 /// What an entry says at exactly this path, unparsed: somebody's map of owned fields.
 pub(super) fn unparsed_at<'a>(entry: &'a Value, path: &FieldPath) -> Option<&'a Value> {
     let mut key = String::new();
-    path.steps()
-        .iter()
-        .try_fold(entry.get("fieldsV1")?, |fields, step| match step {
-            Step::Field(name) => {
-                key.clear();
-                key.push_str("f:");
-                key.push_str(name);
-                fields.get(&key)
-            }
-            step => {
-                let mut children = fields.as_object()?.iter();
-                children
-                    .find(|(name, _)| Step::parse(name).as_ref() == Some(step))
-                    .map(|found| found.1)
-            }
-        })
+    path.steps().iter().try_fold(entry.get("fieldsV1")?, |fields, step| match step {
+        Step::Field(name) => {
+            key.clear();
+            key.push_str("f:");
+            key.push_str(name);
+            fields.get(&key)
+        }
+        step => {
+            let mut children = fields.as_object()?.iter();
+            children.find(|(name, _)| Step::parse(name).as_ref() == Some(step)).map(|found| found.1)
+        }
+    })
 }
 
 #[cfg(test)]
@@ -272,10 +263,7 @@ mod tests {
         assert_eq!(in_text.api_version, entry.api_version);
         assert_eq!(in_text.fingerprint, entry.fingerprint);
         assert_eq!(in_text.fields(), Some(fields));
-        assert!(
-            our_entry(&managed_fields, "scaler").is_none(),
-            "an update is not an apply"
-        );
+        assert!(our_entry(&managed_fields, "scaler").is_none(), "an update is not an apply");
     }
 
     #[test]
@@ -288,14 +276,8 @@ mod tests {
             json!([{"manager": "us", "operation": "Apply", "apiVersion": "v1"}]),
             json!([{"manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"f:a": 1}}]),
         ] {
-            assert!(
-                our_entry(&managed_fields, "us").is_none(),
-                "{managed_fields}"
-            );
-            assert!(
-                our_entry_in_text(&raw(&managed_fields), "us").is_none(),
-                "{managed_fields}"
-            );
+            assert!(our_entry(&managed_fields, "us").is_none(), "{managed_fields}");
+            assert!(our_entry_in_text(&raw(&managed_fields), "us").is_none(), "{managed_fields}");
         }
         let odd = json!([{"manager": "us", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"odd": {}}}]);
         assert_eq!(our_entry(&odd, "us").unwrap().fields(), None);
@@ -334,10 +316,7 @@ mod tests {
             let holders = holders(&managed_fields, &path(names), &Value::Null);
             holders.iter().map(ToString::to_string).collect()
         };
-        assert_eq!(
-            named(&["spec", "replicas"]),
-            ["scaler (Update, scale)", "them (Apply)"]
-        );
+        assert_eq!(named(&["spec", "replicas"]), ["scaler (Update, scale)", "them (Apply)"]);
         assert_eq!(named(&["spec", "selector", "app"]), ["us (Apply)"]);
         assert!(named(&["spec", "template"]).is_empty());
     }

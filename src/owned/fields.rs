@@ -37,6 +37,24 @@ impl FieldSet {
         self.presence && self.is_leaf()
     }
 
+    /// What is owned below a map's key.
+    pub fn field(&self, name: &str) -> Option<&Self> {
+        let is = |child: &&Child| matches!(&child.step, Step::Field(field) if **field == *name);
+        self.children.iter().find(is).map(|child| &child.below)
+    }
+
+    /// Whether a path as the server writes it (`.spec.containers[name="app"].image`) is owned, or something below it, or all of
+    /// a value around it.
+    pub fn owns(&self, server_path: &str) -> bool {
+        self.children.iter().any(|child| {
+            let Some(rest) = server_path.strip_prefix(&child.step.as_the_server_writes()) else {
+                return false;
+            };
+            let ends = rest.is_empty() || (child.below.is_leaf() && rest.starts_with(['.', '[']));
+            ends || child.below.owns(rest)
+        })
+    }
+
     pub(super) fn children(&self) -> &[Child] {
         &self.children
     }
@@ -49,9 +67,7 @@ impl FieldSet {
             ByKey::Partial => self.children.iter().position(|child| child.fits(element)),
             ByKey::None => None,
         };
-        keyed
-            .or_else(|| self.search(&Step::Index(index)))
-            .or_else(|| self.member(element))
+        keyed.or_else(|| self.search(&Step::Index(index))).or_else(|| self.member(element))
     }
 
     /// The child whose key is exactly the element's.
@@ -83,9 +99,7 @@ impl FieldSet {
     }
 
     fn search(&self, step: &Step) -> Option<usize> {
-        self.children
-            .binary_search_by(|child| child.step.order(step))
-            .ok()
+        self.children.binary_search_by(|child| child.step.order(step)).ok()
     }
 
     /// Whether something at this path, below it, or all of a value around it is owned. Positions in the path are looked
@@ -120,12 +134,10 @@ impl FieldSet {
     /// Whether `now` still has every leaf of ours that counts by presence. Losing one means that somebody put
     /// something into an atomic map that we left empty, which no projection shows.
     pub(super) fn keeps_presence(&self, now: &Self) -> bool {
-        self.children
-            .iter()
-            .all(|child| match now.search(&child.step) {
-                Some(at) => child.below.keeps_presence(&now.children[at].below),
-                None => !child.below.has_presence(),
-            })
+        self.children.iter().all(|child| match now.search(&child.step) {
+            Some(at) => child.below.keeps_presence(&now.children[at].below),
+            None => !child.below.has_presence(),
+        })
     }
 
     fn has_presence(&self) -> bool {
@@ -202,18 +214,12 @@ impl<'de> Visitor<'de> for Fields {
         let mut children = Vec::new();
         while let Some(Name(step)) = map.next_key()? {
             match step {
-                Some(step) => children.push(Child {
-                    step,
-                    below: map.next_value()?,
-                }),
+                Some(step) => children.push(Child { step, below: map.next_value()? }),
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         children.sort_unstable_by(|a, b| a.step.order(&b.step));
-        Ok(FieldSet {
-            children: children.into_boxed_slice(),
-            presence: false,
-        })
+        Ok(FieldSet { children: children.into_boxed_slice(), presence: false })
     }
 }
 
@@ -274,50 +280,55 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_fieldsv1_is_refused() {
-        for text in [
-            "[]",
-            "null",
-            r#"{"a":{}}"#,
-            r#"{"f:a":1}"#,
-            r#"{"k:1":{}}"#,
-            r#"{"f:a":{}"#,
+    fn paths_as_the_server_writes_them_are_found() {
+        let fields = set(&json!({
+            "f:metadata": {"f:labels": {"f:app.kubernetes.io/name": {}}},
+            "f:spec": {
+                "f:selector": {},
+                "f:replicas": {},
+                "f:containers": {r#"k:{"name":"app"}"#: {"f:image": {}}},
+                "f:ports": {r#"k:{"port":80,"protocol":"TCP"}"#: {"f:name": {}}},
+                "f:finalizers": {r#"v:"x""#: {}},
+            },
+        }));
+        for owned in [
+            ".spec.replicas",
+            ".spec.selector.app",
+            ".spec.containers[name=\"app\"].image",
+            ".spec.ports[port=80,protocol=\"TCP\"]",
+            ".spec.finalizers[=\"x\"]",
+            ".metadata.labels.app.kubernetes.io/name",
         ] {
+            assert!(fields.owns(owned), "{owned}");
+        }
+        for other in
+            [".spec.replicasX", ".spec.paused", ".spec.containers[name=\"b\"].image", ".status"]
+        {
+            assert!(!fields.owns(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_fieldsv1_is_refused() {
+        for text in ["[]", "null", r#"{"a":{}}"#, r#"{"f:a":1}"#, r#"{"k:1":{}}"#, r#"{"f:a":{}"#] {
             assert!(serde_json::from_str::<FieldSet>(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn elements_are_found_by_their_whole_key() {
-        let (ports, key) = (
-            ports(),
-            |port: u16, protocol: &str| json!({"port": port, "protocol": protocol}),
-        );
+        let (ports, key) =
+            (ports(), |port: u16, protocol: &str| json!({"port": port, "protocol": protocol}));
         let found = |element: &Value| {
-            ports
-                .element(0, element)
-                .map(|at| ports.children[at].step.to_string())
+            ports.element(0, element).map(|at| ports.children[at].step.to_string())
         };
-        assert_eq!(
-            found(&key(80, "UDP")).as_deref(),
-            Some("[port=80,protocol=UDP]")
-        );
-        assert_eq!(
-            found(&key(443, "TCP")).as_deref(),
-            Some("[port=443,protocol=TCP]")
-        );
+        assert_eq!(found(&key(80, "UDP")).as_deref(), Some("[port=80,protocol=UDP]"));
+        assert_eq!(found(&key(443, "TCP")).as_deref(), Some("[port=443,protocol=TCP]"));
         assert_eq!(found(&key(443, "UDP")), None);
-        assert_eq!(
-            found(&json!({"port": 443})).as_deref(),
-            Some("[port=443,protocol=TCP]")
-        );
+        assert_eq!(found(&json!({"port": 443})).as_deref(), Some("[port=443,protocol=TCP]"));
         assert_eq!(found(&json!({"port": 81})), None);
         assert_eq!(found(&json!("80")), None);
-        assert_eq!(
-            ports.by_key(&json!({"port": 443})),
-            ByKey::Partial,
-            "a key field is left out"
-        );
+        assert_eq!(ports.by_key(&json!({"port": 443})), ByKey::Partial, "a key field is left out");
     }
 
     #[test]
@@ -329,23 +340,11 @@ mod tests {
             |steps: &[&str]| FieldPath::new(steps.iter().map(|step| Step::parse(step).unwrap()));
         let touches = |steps: &[&str]| fields.touches(&path(steps), &object);
         assert!(touches(&["f:spec", "f:ports", "i:0", "f:nodePort"]));
-        assert!(touches(&[
-            "f:spec",
-            "f:ports",
-            r#"k:{"port":80}"#,
-            "f:nodePort"
-        ]));
-        assert!(touches(&[
-            "f:spec",
-            "f:ports",
-            r#"k:{"port":80,"protocol":"TCP"}"#
-        ]));
+        assert!(touches(&["f:spec", "f:ports", r#"k:{"port":80}"#, "f:nodePort"]));
+        assert!(touches(&["f:spec", "f:ports", r#"k:{"port":80,"protocol":"TCP"}"#]));
         assert!(!touches(&["f:spec", "f:ports", "i:0", "f:name"]));
         assert!(!touches(&["f:spec", "f:ports", "i:1"]));
-        assert!(
-            touches(&["f:spec", "f:selector", "f:app"]),
-            "a leaf owns what is inside"
-        );
+        assert!(touches(&["f:spec", "f:selector", "f:app"]), "a leaf owns what is inside");
         assert!(
             !FieldSet::default().touches(&path(&["f:spec"]), &object),
             "an empty entry owns nothing"

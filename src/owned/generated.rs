@@ -35,29 +35,24 @@ fn node() -> impl Strategy<Value = Node> {
         Just(json!(["a", {"b": [1, 2]}])),
         Just(json!({"a": {"b": "c"}, "d": [1]})),
     ];
-    scalar
-        .prop_map(Node::Whole)
-        .prop_recursive(4, 40, 4, |inner| {
-            let part = (any::<bool>(), inner).prop_map(|(ours, node)| Part { ours, node });
-            let map = prop::collection::btree_map("[a-d]|e/f|g~h", part.clone(), 1..4);
-            let fields = prop::collection::btree_map("[a-d]", part, 0..3).prop_map(Node::Map);
-            let element = (any::<bool>(), fields).prop_map(|(ours, node)| Part { ours, node });
-            let keyed = prop::collection::btree_map("[p-t]", element, 1..4);
-            let set = prop::collection::btree_map("[p-t]", any::<bool>(), 1..4);
-            prop_oneof![
-                map.prop_map(Node::Map),
-                (keyed, any::<bool>()).prop_map(|(list, said)| Node::Keyed(list, said)),
-                set.prop_map(Node::Set),
-            ]
-        })
+    scalar.prop_map(Node::Whole).prop_recursive(4, 40, 4, |inner| {
+        let part = (any::<bool>(), inner).prop_map(|(ours, node)| Part { ours, node });
+        let map = prop::collection::btree_map("[a-d]|e/f|g~h", part.clone(), 1..4);
+        let fields = prop::collection::btree_map("[a-d]", part, 0..3).prop_map(Node::Map);
+        let element = (any::<bool>(), fields).prop_map(|(ours, node)| Part { ours, node });
+        let keyed = prop::collection::btree_map("[p-t]", element, 1..4);
+        let set = prop::collection::btree_map("[p-t]", any::<bool>(), 1..4);
+        prop_oneof![
+            map.prop_map(Node::Map),
+            (keyed, any::<bool>()).prop_map(|(list, said)| Node::Keyed(list, said)),
+            set.prop_map(Node::Set),
+        ]
+    })
 }
 
 fn object() -> impl Strategy<Value = Node> {
     node().prop_map(|node| {
-        Node::Map(BTreeMap::from([(
-            "spec".to_owned(),
-            Part { ours: true, node },
-        )]))
+        Node::Map(BTreeMap::from([("spec".to_owned(), Part { ours: true, node })]))
     })
 }
 
@@ -65,10 +60,9 @@ impl Node {
     fn live(&self) -> Value {
         match self {
             Self::Whole(value) => value.clone(),
-            Self::Map(parts) => parts
-                .iter()
-                .map(|(name, part)| (name.clone(), part.node.live()))
-                .collect(),
+            Self::Map(parts) => {
+                parts.iter().map(|(name, part)| (name.clone(), part.node.live())).collect()
+            }
             Self::Keyed(parts, _) => {
                 let element = |(name, part): (&String, &Part)| {
                     with(part.node.live(), &[("name", name), ("kind", "default")])
@@ -104,22 +98,14 @@ impl Node {
                         fields[format!("f:{key}")] = json!({});
                     }
                     sent.push(with(value, keys));
-                    noted.insert(
-                        format!("k:{}", json!({"kind": "default", "name": name})),
-                        fields,
-                    );
+                    noted.insert(format!("k:{}", json!({"kind": "default", "name": name})), fields);
                 }
                 (!sent.is_empty()).then_some((sent.into(), noted.into()))
             }
             Self::Set(members) => {
-                let ours = members
-                    .iter()
-                    .filter(|(_, ours)| **ours)
-                    .map(|(name, _)| name);
+                let ours = members.iter().filter(|(_, ours)| **ours).map(|(name, _)| name);
                 let sent: Vec<&String> = ours.collect();
-                let noted = sent
-                    .iter()
-                    .map(|name| (format!("v:{}", json!(name)), json!({})));
+                let noted = sent.iter().map(|name| (format!("v:{}", json!(name)), json!({})));
                 (!sent.is_empty()).then(|| (json!(sent), noted.collect()))
             }
         }
@@ -146,13 +132,9 @@ fn pointers(value: &Value, prefix: &str, found: &mut Vec<String>) {
         pointers(value, &pointer, found);
     };
     match value {
-        Value::Object(map) => map
-            .iter()
-            .for_each(|(name, value)| below(name.clone(), value)),
+        Value::Object(map) => map.iter().for_each(|(name, value)| below(name.clone(), value)),
         Value::Array(list) => {
-            list.iter()
-                .enumerate()
-                .for_each(|(at, value)| below(at.to_string(), value));
+            list.iter().enumerate().for_each(|(at, value)| below(at.to_string(), value));
         }
         _ => {}
     }

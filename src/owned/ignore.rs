@@ -33,10 +33,7 @@ impl Ignored {
 
     /// Starts a walk over an object.
     pub(super) fn cursor(&self, level: Level) -> Cursor<'_> {
-        Cursor {
-            pending: self.0.iter().map(Vec::as_slice).collect(),
-            level,
-        }
+        Cursor { pending: self.0.iter().map(Vec::as_slice).collect(), level }
     }
 }
 
@@ -81,9 +78,7 @@ impl Cursor<'_> {
     /// Into an element of a list; `None` if it is ignored.
     pub(super) fn element(&self, index: usize, element: &Value) -> Option<Self> {
         let equal = |(name, value): &(String, Value)| {
-            element
-                .get(name)
-                .is_some_and(|stated| order(stated, value).is_eq())
+            element.get(name).is_some_and(|stated| order(stated, value).is_eq())
         };
         self.follow(Level::Inside, |spot| match spot {
             Spot::Every => true,
@@ -199,16 +194,10 @@ mod tests {
         assert_eq!(sent, wanted);
         let every = Ignored::new([path(&[field("containers"), Spot::Every, field("image")])]);
         let sent = without_ignored(&intent, &every, DROP);
-        assert_eq!(
-            sent["spec"]["containers"],
-            json!([{"name": "app"}, {"name": "proxy"}])
-        );
+        assert_eq!(sent["spec"]["containers"], json!([{"name": "app"}, {"name": "proxy"}]));
         let second = Ignored::new([path(&[field("containers"), Spot::Index(1)])]);
         let sent = without_ignored(&intent, &second, DROP);
-        assert_eq!(
-            sent["spec"]["containers"],
-            json!([{"name": "app", "image": "a"}])
-        );
+        assert_eq!(sent["spec"]["containers"], json!([{"name": "app", "image": "a"}]));
     }
 
     #[test]
@@ -220,10 +209,7 @@ mod tests {
             path(&[field("e"), Spot::Every]),
             path(&[field("f"), Spot::Every, field("c")]),
         ]);
-        assert_eq!(
-            without_ignored(&intent, &ignored, DROP),
-            json!({"spec": {"d": {}, "f": [{}]}})
-        );
+        assert_eq!(without_ignored(&intent, &ignored, DROP), json!({"spec": {"d": {}, "f": [{}]}}));
     }
 
     #[test]
@@ -240,18 +226,12 @@ mod tests {
             true
         };
         assert_eq!(without_ignored(&intent, &ignored, &keep), intent);
-        assert_eq!(
-            asked.into_inner(),
-            ["spec.ports[0].nodePort", "spec.replicas"]
-        );
+        assert_eq!(asked.into_inner(), ["spec.ports[0].nodePort", "spec.replicas"]);
     }
 
     #[test]
     fn a_path_without_steps_ignores_nothing() {
         let intent = json!({"spec": {"a": 1}});
-        assert_eq!(
-            without_ignored(&intent, &Ignored::new([vec![]]), DROP),
-            intent
-        );
+        assert_eq!(without_ignored(&intent, &Ignored::new([vec![]]), DROP), intent);
     }
 }

@@ -14,14 +14,8 @@ use super::trail::Trail;
 use serde_json::{Map, Value};
 
 /// What the server fills in; in an intent it comes from a copied live object.
-const BOOKKEEPING: [&str; 6] = [
-    "managedFields",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "selfLink",
-    "creationTimestamp",
-];
+const BOOKKEEPING: [&str; 6] =
+    ["managedFields", "uid", "resourceVersion", "generation", "selfLink", "creationTimestamp"];
 
 /// Something in a rendered object that the server would refuse (with a status 500 that looks like its own fault) or
 /// silently change.
@@ -38,11 +32,7 @@ pub struct Mistake {
 impl Mistake {
     fn new(path: FieldPath, what: &str, hint: Option<&'static str>) -> Self {
         let message = format!("{path} {what}").trim_start().to_owned();
-        Self {
-            path,
-            message,
-            hint,
-        }
+        Self { path, message, hint }
     }
 }
 
@@ -68,18 +58,10 @@ pub fn canonical(rendered: Value) -> Result<Value, Vec<Mistake>> {
         clean_map(map, &Trail::ROOT, &mut mistakes);
         text::canonical_data(map, &mut mistakes);
     } else {
-        mistakes.push(Mistake::new(
-            FieldPath::default(),
-            "the object is not a map",
-            None,
-        ));
+        mistakes.push(Mistake::new(FieldPath::default(), "the object is not a map", None));
     }
     duplicates::find(&object, &mut mistakes);
-    if mistakes.is_empty() {
-        Ok(object)
-    } else {
-        Err(mistakes)
-    }
+    if mistakes.is_empty() { Ok(object) } else { Err(mistakes) }
 }
 
 /// Drops nulls and checks labels and annotations, in one walk.
@@ -115,11 +97,7 @@ mod tests {
     use serde_json::json;
 
     fn messages(rendered: Value) -> Vec<String> {
-        canonical(rendered)
-            .unwrap_err()
-            .into_iter()
-            .map(|mistake| mistake.message)
-            .collect()
+        canonical(rendered).unwrap_err().into_iter().map(|mistake| mistake.message).collect()
     }
 
     #[test]
@@ -170,10 +148,7 @@ mod tests {
                 "volumeClaimTemplates": [{"metadata": {"annotations": {"f": 1.5}}}],
                 "labels": {"not": 1, "under": {"metadata": 2}}}});
         let mistakes = canonical(rendered).unwrap_err();
-        let shown: Vec<_> = mistakes
-            .iter()
-            .map(|mistake| mistake.message.as_str())
-            .collect();
+        let shown: Vec<_> = mistakes.iter().map(|mistake| mistake.message.as_str()).collect();
         assert_eq!(
             shown,
             [

@@ -14,7 +14,7 @@ mod walk;
 pub(super) use assign::assign;
 
 use super::fields::FieldSet;
-use super::ignore::Ignored;
+use super::ignore::{Ignored, Level};
 use super::path::FieldPath;
 use serde_json::Value;
 use std::fmt;
@@ -80,12 +80,13 @@ impl fmt::Display for Mismatch {
 /// `live` should still have its `managedFields`: when the last key below an untyped map was taken from us, our entry
 /// looks like one that owns the whole map, and only the other entries tell.
 pub fn matches(intent: &Value, fields: &FieldSet, live: &Value, ignored: &Ignored) -> Matching {
-    let found = walk::mismatches(intent, fields, live, ignored);
-    if found.is_empty() {
-        Matching::Covered
-    } else {
-        Matching::Differs(found)
-    }
+    let found = walk::mismatches(intent, fields, live, &ignored.cursor(Level::Object));
+    if found.is_empty() { Matching::Covered } else { Matching::Differs(found) }
+}
+
+/// The same for one part of an object, such as its status, and the fields owned in it.
+pub fn covers_part(intent: &Value, fields: &FieldSet, part: &Value) -> bool {
+    walk::mismatches(intent, fields, part, &Ignored::default().cursor(Level::Inside)).is_empty()
 }
 
 #[cfg(test)]
@@ -146,10 +147,7 @@ mod tests {
                 "z is ours but no longer wanted",
             ]
         );
-        assert_eq!(
-            found(&json!({}), &json!({"f:a": {}})),
-            ["a is ours but no longer wanted"]
-        );
+        assert_eq!(found(&json!({}), &json!({"f:a": {}})), ["a is ours but no longer wanted"]);
     }
 
     #[test]
@@ -175,18 +173,9 @@ mod tests {
             json!({"b": {"c": 0}}),
         ] {
             let wanted = json!({"a": hollow});
-            assert!(
-                found_in(&wanted, &fields, &none, &Ignored::default()).is_empty(),
-                "{wanted}"
-            );
+            assert!(found_in(&wanted, &fields, &none, &Ignored::default()).is_empty(), "{wanted}");
         }
-        for value in [
-            json!("0"),
-            json!(1),
-            json!(true),
-            json!([0]),
-            json!({"b": 1}),
-        ] {
+        for value in [json!("0"), json!(1), json!(true), json!([0]), json!({"b": 1})] {
             let wanted = json!({"a": value});
             let told = found_in(&wanted, &fields, &none, &Ignored::default());
             assert_eq!(told, ["a is ours but missing"], "{wanted}");
@@ -205,14 +194,8 @@ mod tests {
     fn a_list_without_elements_needs_no_entry_and_neither_does_a_map_of_such() {
         let wanted = json!({"spec": {"a": [], "b": {"c": [], "d": {"e": []}}}});
         assert!(found(&wanted, &json!({})).is_empty());
-        assert_eq!(
-            found(&json!({"spec": {"a": {}}}), &json!({})),
-            ["spec.a is no longer ours"]
-        );
-        assert_eq!(
-            found(&json!({"spec": {"a": [0]}}), &json!({})),
-            ["spec.a is no longer ours"]
-        );
+        assert_eq!(found(&json!({"spec": {"a": {}}}), &json!({})), ["spec.a is no longer ours"]);
+        assert_eq!(found(&json!({"spec": {"a": [0]}}), &json!({})), ["spec.a is no longer ours"]);
         let was_full = json!({"f:spec": {"f:a": {"v:1": {}}}});
         assert_eq!(
             found(&json!({"spec": {"a": []}}), &was_full),
@@ -226,18 +209,12 @@ mod tests {
         assert_eq!(found(&json!({"a": "x"}), &fields), ["a is no longer ours"]);
         assert_eq!(
             found(&json!({"a": [{"name": "x"}]}), &fields),
-            [
-                "a[name=x] is no longer ours",
-                "a.b is ours but no longer wanted",
-            ]
+            ["a[name=x] is no longer ours", "a.b is ours but no longer wanted",]
         );
         let list = json!({"f:a": {r#"k:{"name":"x"}"#: {"f:name": {}}}});
         assert_eq!(
             found(&json!({"a": {"b": 1}}), &list),
-            [
-                "a.b is no longer ours",
-                "a[name=x] is ours but no longer wanted",
-            ]
+            ["a.b is no longer ours", "a[name=x] is ours but no longer wanted",]
         );
     }
 
@@ -248,10 +225,7 @@ mod tests {
         let wanted = json!({"l": [{"a": 1}, {"a": 2}]});
         let live = json!({"l": [{"a": 1, "b": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 1}]});
         let told = found_in(&wanted, &fields, &live, &Ignored::default());
-        assert_eq!(
-            told,
-            ["l has lost too many elements to tell which are ours"]
-        );
+        assert_eq!(told, ["l has lost too many elements to tell which are ours"]);
     }
 
     #[test]
@@ -265,10 +239,7 @@ mod tests {
         };
         assert!(told(&["b", "a"], &["b", "a"]).is_empty());
         assert!(told(&["b", "a"], &["x", "b", "y", "a", "z"]).is_empty());
-        assert_eq!(
-            told(&["b", "a"], &["a", "x", "b"]),
-            ["l is in another order"]
-        );
+        assert_eq!(told(&["b", "a"], &["a", "x", "b"]), ["l is in another order"]);
         assert_eq!(told(&["b", "a"], &["a"]), ["l[n=b] is ours but missing"]);
         let set = json!({"f:l": {r#"v:"a""#: {}, r#"v:"b""#: {}}});
         let told = found_in(
@@ -285,10 +256,7 @@ mod tests {
         let fields = json!({"f:l": {r#"v:"a""#: {}, "v:1": {}, "v:2": {}}});
         assert_eq!(
             found(&json!({"l": ["a", 1.0, "1"]}), &fields),
-            [
-                "l[=1] is no longer ours",
-                "l[=2] is ours but no longer wanted",
-            ]
+            ["l[=1] is no longer ours", "l[=2] is ours but no longer wanted",]
         );
     }
 
@@ -297,42 +265,22 @@ mod tests {
         let wanted = json!({"spec": {"replicas": 3}, "l": [{"n": "a", "image": "x"}, {"n": "b"}]});
         let fields = json!({"f:l": {r#"k:{"n":"a"}"#: {"f:n": {}}, r#"k:{"n":"b"}"#: {"f:n": {}, "f:image": {}}}});
         let replicas = ["spec.replicas is no longer ours"];
-        let images = [
-            "l[n=a].image is no longer ours",
-            "l[n=b].image is ours but no longer wanted",
-        ];
-        assert_eq!(
-            found_in(&wanted, &fields, &wanted, &ignoring(&["spec", "replicas"])),
-            images
-        );
-        assert_eq!(
-            found_in(&wanted, &fields, &wanted, &ignoring(&["l", "*", "image"])),
-            replicas
-        );
-        assert_eq!(
-            found_in(&wanted, &fields, &wanted, &ignoring(&["l", "*"])),
-            replicas
-        );
+        let images =
+            ["l[n=a].image is no longer ours", "l[n=b].image is ours but no longer wanted"];
+        assert_eq!(found_in(&wanted, &fields, &wanted, &ignoring(&["spec", "replicas"])), images);
+        assert_eq!(found_in(&wanted, &fields, &wanted, &ignoring(&["l", "*", "image"])), replicas);
+        assert_eq!(found_in(&wanted, &fields, &wanted, &ignoring(&["l", "*"])), replicas);
         let list = json!({"l": [{"n": "a"}]});
         let none = json!({});
         assert!(found_in(&list, &none, &list, &ignoring(&["l", "*"])).is_empty());
         let unwanted =
             json!({"f:spec": {"f:replicas": {}}, "f:l": {r#"k:{"n":"a"}"#: {"f:image": {}}}});
         let told = |steps: &[&str]| found_in(&json!({}), &unwanted, &json!({}), &ignoring(steps));
-        assert_eq!(
-            told(&["spec", "replicas"]),
-            ["l is ours but no longer wanted"]
-        );
-        assert_eq!(
-            told(&["l", "*", "image"]),
-            ["spec is ours but no longer wanted"]
-        );
+        assert_eq!(told(&["spec", "replicas"]), ["l is ours but no longer wanted"]);
+        assert_eq!(told(&["l", "*", "image"]), ["spec is ours but no longer wanted"]);
         assert_eq!(
             told(&["l", "*", "other"]),
-            [
-                "l[n=a].image is ours but no longer wanted",
-                "spec is ours but no longer wanted"
-            ]
+            ["l[n=a].image is ours but no longer wanted", "spec is ours but no longer wanted"]
         );
     }
 

@@ -42,11 +42,7 @@ impl Memo {
         let mut fields = entry.fields()?;
         fields.presence_where_empty(intent);
         let projection = project(&fields, live, ignored);
-        Some(Self {
-            fields: Arc::new(fields),
-            fingerprint: entry.fingerprint,
-            projection,
-        })
+        Some(Self { fields: Arc::new(fields), fingerprint: entry.fingerprint, projection })
     }
 
     /// Compares with how the object and our entry are now. `ignored` must be what it was.
@@ -59,11 +55,7 @@ impl Memo {
         }
         match entry {
             Some(entry) if entry.fingerprint == self.fingerprint => Drift::None,
-            Some(entry)
-                if entry
-                    .fields()
-                    .is_some_and(|now| !self.fields.keeps_presence(&now)) =>
-            {
+            Some(entry) if entry.fields().is_some_and(|now| !self.fields.keeps_presence(&now)) => {
                 Drift::Values
             }
             _ => Drift::Ownership,
@@ -100,17 +92,9 @@ mod tests {
         let before = object(&fields, &wanted);
         let is = |fields: &Value, spec: Value| drift(&wanted, &before, &object(fields, &spec));
         assert_eq!(is(&fields, json!({"a": 1, "b": 2, "c": 3})), Drift::None);
-        assert_eq!(
-            is(&fields, json!({"a": 1, "b": 3})),
-            Drift::Values,
-            "by admission"
-        );
+        assert_eq!(is(&fields, json!({"a": 1, "b": 3})), Drift::Values, "by admission");
         assert_eq!(is(&less, json!({"a": 1, "b": 3})), Drift::Values);
-        assert_eq!(
-            is(&less, json!({"a": 1, "b": 2})),
-            Drift::Ownership,
-            "and back"
-        );
+        assert_eq!(is(&less, json!({"a": 1, "b": 2})), Drift::Ownership, "and back");
         let wiped = json!({"metadata": {}, "spec": {"a": 1, "b": 2}});
         assert_eq!(drift(&wanted, &before, &wiped), Drift::Ownership);
     }
@@ -121,19 +105,10 @@ mod tests {
         let fields = json!({"f:a": {}, "f:b": {}});
         let before = object(&fields, &json!({"a": {"default": 1}, "b": 1}));
         let filled = json!({"a": {"default": 2, "theirs": 1}, "b": 1});
-        assert_eq!(
-            drift(&wanted, &before, &object(&fields, &filled)),
-            Drift::None
-        );
+        assert_eq!(drift(&wanted, &before, &object(&fields, &filled)), Drift::None);
         let taken = json!({"f:b": {}});
-        assert_eq!(
-            drift(&wanted, &before, &object(&taken, &filled)),
-            Drift::Values
-        );
+        assert_eq!(drift(&wanted, &before, &object(&taken, &filled)), Drift::Values);
         let other = json!({"f:a": {}});
-        assert_eq!(
-            drift(&wanted, &before, &object(&other, &filled)),
-            Drift::Ownership
-        );
+        assert_eq!(drift(&wanted, &before, &object(&other, &filled)), Drift::Ownership);
     }
 }

@@ -39,12 +39,24 @@ impl Step {
         let (kind, content) = text.split_once(':')?;
         match kind {
             "f" => Some(Self::field(content)),
-            "k" => Some(Self::Key(Key::from(
-                serde_json::from_str::<Map<_, _>>(content).ok()?,
-            ))),
+            "k" => Some(Self::Key(Key::from(serde_json::from_str::<Map<_, _>>(content).ok()?))),
             "v" => Some(Self::Value(serde_json::from_str(content).ok()?)),
             "i" => Some(Self::Index(content.parse().ok()?)),
             _ => None,
+        }
+    }
+
+    /// In the notation of conflicts: `.name`, `[name="app"]`, `[="member"]`, `[0]`.
+    pub(super) fn as_the_server_writes(&self) -> String {
+        match self {
+            Self::Field(name) => format!(".{name}"),
+            Self::Key(Key(fields)) => {
+                let fields: Vec<_> =
+                    fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                format!("[{}]", fields.join(","))
+            }
+            Self::Value(value) => format!("[={value}]"),
+            Self::Index(index) => format!("[{index}]"),
         }
     }
 
@@ -83,10 +95,8 @@ impl Key {
     /// Whether the element states a part of the key and nothing that differs from it. What it leaves out was defaulted
     /// by the server.
     pub fn fits(&self, element: &Value) -> bool {
-        let mut stated = self
-            .0
-            .iter()
-            .filter_map(|(name, value)| Some((value, element.get(&**name)?)));
+        let mut stated =
+            self.0.iter().filter_map(|(name, value)| Some((value, element.get(&**name)?)));
         let equal = |(value, stated): (&Value, &Value)| order(value, stated).is_eq();
         stated.next().is_some_and(equal) && stated.all(equal)
     }
@@ -102,57 +112,34 @@ impl Key {
 
     /// How many of the key fields the element states.
     pub(super) fn stated_in(&self, element: &Value) -> usize {
-        self.0
-            .iter()
-            .filter(|(name, _)| element.get(&**name).is_some())
-            .count()
+        self.0.iter().filter(|(name, _)| element.get(&**name).is_some()).count()
     }
 
     /// The part of the key that the element states: how to name an element that nobody owns.
     pub(super) fn stated_by(&self, element: &Value) -> Option<Self> {
         let names = self.0.iter().map(|(name, _)| name);
-        let stated: Box<[_]> = names
-            .filter_map(|name| Some((name.clone(), element.get(&**name)?.clone())))
-            .collect();
+        let stated: Box<[_]> =
+            names.filter_map(|name| Some((name.clone(), element.get(&**name)?.clone()))).collect();
         (!stated.is_empty()).then_some(Self(stated))
     }
 
     /// The least an element with this key looks like.
     pub(super) fn to_element(&self) -> Value {
-        self.0
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.clone()))
-            .collect()
+        self.0.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
     }
 
     fn order(&self, other: &Self) -> Ordering {
         // Keys of one list have the same names, so values decide; names only keep the order total.
-        let values = self
-            .0
-            .iter()
-            .zip(&other.0)
-            .map(|((_, a), (_, b))| order(a, b));
-        let names = || {
-            self.0
-                .iter()
-                .map(|pair| &pair.0)
-                .cmp(other.0.iter().map(|pair| &pair.0))
-        };
-        values
-            .fold(Ordering::Equal, Ordering::then)
-            .then_with(names)
+        let values = self.0.iter().zip(&other.0).map(|((_, a), (_, b))| order(a, b));
+        let names = || self.0.iter().map(|pair| &pair.0).cmp(other.0.iter().map(|pair| &pair.0));
+        values.fold(Ordering::Equal, Ordering::then).then_with(names)
     }
 }
 
 /// Sorted by name, as a JSON map is.
 impl From<Map<String, Value>> for Key {
     fn from(fields: Map<String, Value>) -> Self {
-        Self(
-            fields
-                .into_iter()
-                .map(|(name, value)| (name.into_boxed_str(), value))
-                .collect(),
-        )
+        Self(fields.into_iter().map(|(name, value)| (name.into_boxed_str(), value)).collect())
     }
 }
 
@@ -163,10 +150,7 @@ pub(super) fn order(a: &Value, b: &Value) -> Ordering {
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Number(_), Value::Number(_)) => match (whole(a), whole(b)) {
             (Some(a), Some(b)) => a.cmp(&b),
-            _ => a
-                .as_f64()
-                .unwrap_or(0.0)
-                .total_cmp(&b.as_f64().unwrap_or(0.0)),
+            _ => a.as_f64().unwrap_or(0.0).total_cmp(&b.as_f64().unwrap_or(0.0)),
         },
         (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => {
             if a == b {
@@ -181,15 +165,9 @@ pub(super) fn order(a: &Value, b: &Value) -> Ordering {
 
 /// The amount of a number without a fraction; exact for every integer JSON in Kubernetes can carry.
 fn whole(number: &Value) -> Option<i128> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "bounded by the comparison before it"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "bounded by the comparison before it")]
     let from_float = |x: f64| (x.fract() == 0.0 && x.abs() < 1e30).then_some(x as i128);
-    let from_int = number
-        .as_i64()
-        .map(i128::from)
-        .or_else(|| number.as_u64().map(i128::from));
+    let from_int = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
     from_int.or_else(|| number.as_f64().and_then(from_float))
 }
 
@@ -291,11 +269,7 @@ mod tests {
         assert_eq!(shown(&label), "metadata.labels[app.kubernetes.io/name]");
         assert_eq!(shown(&["f:finalizers", r#"v:"a/b""#]), "finalizers[=a/b]");
         assert_eq!(shown(&["f:list", "i:3", "f:x"]), "list[3].x");
-        assert_eq!(
-            shown(&["f:data", "f:a:b"]),
-            "data[a:b]",
-            "only the first colon separates"
-        );
+        assert_eq!(shown(&["f:data", "f:a:b"]), "data[a:b]", "only the first colon separates");
         assert_eq!(shown(&["f:data", "f:"]), "data[]");
         assert_eq!(shown(&[]), "");
     }
@@ -311,18 +285,11 @@ mod tests {
     fn numbers_compare_by_amount_and_large_ones_exactly() {
         assert!(order(&json!(1), &json!(1.0)).is_eq());
         assert!(
-            order(
-                &json!(9_007_199_254_740_993_i64),
-                &json!(9_007_199_254_740_992_i64)
-            )
-            .is_gt()
+            order(&json!(9_007_199_254_740_993_i64), &json!(9_007_199_254_740_992_i64)).is_gt()
         );
         assert!(order(&json!(u64::MAX), &json!(-1)).is_gt());
         assert!(order(&json!(0.5), &json!(1)).is_lt());
-        assert!(
-            order(&json!("1"), &json!(1)).is_ne(),
-            "no conversion between types"
-        );
+        assert!(order(&json!("1"), &json!(1)).is_ne(), "no conversion between types");
     }
 
     #[test]
@@ -336,16 +303,8 @@ mod tests {
         assert!(!key.fits(&json!(80)));
         assert!(!key.fits(&json!({"name": "x"})), "no part of the key");
         assert_eq!(key.order_to(&json!({"port": 80})), None);
-        assert_eq!(
-            key.order_to(&json!({"port": 81, "protocol": "TCP"})),
-            Some(Ordering::Less)
-        );
-        assert_eq!(
-            key.stated_by(&json!({"port": 1, "name": "x"}))
-                .unwrap()
-                .to_string(),
-            "port=1"
-        );
+        assert_eq!(key.order_to(&json!({"port": 81, "protocol": "TCP"})), Some(Ordering::Less));
+        assert_eq!(key.stated_by(&json!({"port": 1, "name": "x"})).unwrap().to_string(), "port=1");
         assert_eq!(key.stated_by(&json!({"name": "x"})), None);
     }
 }

@@ -19,6 +19,13 @@ pub fn project(fields: &FieldSet, live: &Value, ignored: &Ignored) -> u64 {
     projection.0.finish()
 }
 
+/// The same for one part of an object, such as its status, and the fields owned in it.
+pub fn project_part(fields: &FieldSet, part: &Value) -> u64 {
+    let mut projection = Projection(DefaultHasher::new());
+    projection.parts(fields, Some(part), &Ignored::default().cursor(Level::Inside));
+    projection.0.finish()
+}
+
 /// What comes next in the hashed stream, so that different shapes cannot give the same stream.
 #[derive(Clone, Copy)]
 enum Mark {
@@ -54,18 +61,11 @@ impl Projection {
                 break;
             };
             if let Some(cursor) = cursor.field(name) {
-                self.owned(
-                    &child.below,
-                    live.and_then(|live| live.get(&**name)),
-                    &cursor,
-                );
+                self.owned(&child.below, live.and_then(|live| live.get(&**name)), &cursor);
             }
         }
         if elements {
-            let list = live
-                .and_then(Value::as_array)
-                .map(Vec::as_slice)
-                .unwrap_or_default();
+            let list = live.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             self.elements(fields, list, cursor);
         }
         self.mark(Mark::End);
@@ -139,13 +139,8 @@ mod tests {
     #[test]
     fn absent_null_and_empty_are_three_values() {
         let fields = json!({"f:a": {}});
-        let values = [
-            json!({}),
-            json!({"a": null}),
-            json!({"a": {}}),
-            json!({"a": []}),
-            json!({"a": ""}),
-        ];
+        let values =
+            [json!({}), json!({"a": null}), json!({"a": {}}), json!({"a": []}), json!({"a": ""})];
         for (at, one) in values.iter().enumerate() {
             for other in &values[at + 1..] {
                 assert!(!same(&fields, one, other), "{one} {other}");
@@ -158,11 +153,7 @@ mod tests {
         let fields =
             json!({"f:a": {}, "f:b": {}, "f:l": {r#"k:{"n":"x"}"#: {"f:n": {}, "f:v": {}}}});
         assert!(!same(&fields, &json!({"a": 1}), &json!({"b": 1})));
-        assert!(!same(
-            &fields,
-            &json!({"a": "xy", "b": "z"}),
-            &json!({"a": "x", "b": "yz"})
-        ));
+        assert!(!same(&fields, &json!({"a": "xy", "b": "z"}), &json!({"a": "x", "b": "yz"})));
         assert!(!same(
             &fields,
             &json!({"l": [{"n": "x", "v": 1}]}),
@@ -181,11 +172,9 @@ mod tests {
     fn parts_of_what_is_gone_or_changed_its_shape_are_absent() {
         let fields = json!({"f:a": {"f:b": {}}, "f:l": {r#"k:{"n":"x"}"#: {"f:n": {}}}});
         let gone = json!({});
-        for other in [
-            json!({"a": {}, "l": []}),
-            json!({"a": "b", "l": "x"}),
-            json!({"l": [{"n": "y"}, 1]}),
-        ] {
+        for other in
+            [json!({"a": {}, "l": []}), json!({"a": "b", "l": "x"}), json!({"l": [{"n": "y"}, 1]})]
+        {
             assert!(same(&fields, &gone, &other), "{other}");
         }
         assert!(!same(&fields, &gone, &json!({"a": {"b": null}})));
@@ -195,27 +184,15 @@ mod tests {
     fn one_more_element_with_our_key_is_a_change_but_a_repeated_member_is_not() {
         let fields = json!({"f:l": {r#"k:{"n":"x"}"#: {"f:n": {}}}, "f:s": {r#"v:"x""#: {}}});
         let one = json!({"l": [{"n": "x"}], "s": ["x"]});
-        assert!(!same(
-            &fields,
-            &one,
-            &json!({"l": [{"n": "x"}, {"n": "x"}], "s": ["x"]})
-        ));
-        assert!(same(
-            &fields,
-            &one,
-            &json!({"l": [{"n": "x"}], "s": ["y", "x", "x"]})
-        ));
+        assert!(!same(&fields, &one, &json!({"l": [{"n": "x"}, {"n": "x"}], "s": ["x"]})));
+        assert!(same(&fields, &one, &json!({"l": [{"n": "x"}], "s": ["y", "x", "x"]})));
     }
 
     #[test]
     fn elements_without_a_defaulted_key_field_are_still_ours() {
         let fields = json!({"f:l": {r#"k:{"p":1,"q":"T"}"#: {"f:v": {}}}});
         let with = |v: u8| json!({"l": [{"p": 1, "v": v}]});
-        assert!(same(
-            &fields,
-            &with(1),
-            &json!({"l": [{"p": 1, "q": "T", "v": 1}]})
-        ));
+        assert!(same(&fields, &with(1), &json!({"l": [{"p": 1, "q": "T", "v": 1}]})));
         assert!(!same(&fields, &with(1), &with(2)));
     }
 

@@ -23,14 +23,8 @@ struct Recorded {
 }
 
 fn recorded(folder: &str) -> Vec<Recorded> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures/owned")
-        .join(folder);
-    let mut files: Vec<_> = folder
-        .read_dir()
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/owned").join(folder);
+    let mut files: Vec<_> = folder.read_dir().unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     let read = |path: std::path::PathBuf| Recorded {
         name: path.file_stem().unwrap().to_string_lossy().into_owned(),
@@ -79,10 +73,7 @@ fn every_answer_covers_its_intent() {
         let fields = entry.fields().unwrap();
         assert_eq!(file.matching(&fields, file.live()), [], "{name}");
         assert_eq!(file.matching(&file.fields(), file.live()), [], "{name}");
-        assert_eq!(
-            Some(&*entry.api_version),
-            file.desired()["apiVersion"].as_str()
-        );
+        assert_eq!(Some(&*entry.api_version), file.desired()["apiVersion"].as_str());
         let text = RawValue::from_string(managed_fields.to_string()).unwrap();
         let in_text = our_entry_in_text(&text, MANAGER).unwrap();
         assert_eq!(in_text.fingerprint, entry.fingerprint, "{name}");
@@ -93,17 +84,8 @@ fn every_answer_covers_its_intent() {
 #[test]
 fn what_was_sent_is_canonical() {
     for file in recorded("created") {
-        let rendered = file
-            .content
-            .get("rendered")
-            .unwrap_or(file.desired())
-            .clone();
-        assert_eq!(
-            canonical(rendered).as_ref(),
-            Ok(file.desired()),
-            "{}",
-            file.name
-        );
+        let rendered = file.content.get("rendered").unwrap_or(file.desired()).clone();
+        assert_eq!(canonical(rendered).as_ref(), Ok(file.desired()), "{}", file.name);
     }
 }
 
@@ -124,9 +106,7 @@ fn edits_of_others_are_seen_exactly_where_they_touch_what_is_ours() {
         let found = match entry_of(after) {
             Some(entry) => {
                 let shown = file.matching(&entry.fields().unwrap(), after).into_iter();
-                shown
-                    .map(|mismatch| Value::String(mismatch.to_string()))
-                    .collect()
+                shown.map(|mismatch| Value::String(mismatch.to_string())).collect()
             }
             None => Value::Null,
         };
@@ -143,33 +123,19 @@ fn edits_of_others_are_seen_exactly_where_they_touch_what_is_ours() {
         let nothing = Ignored::default();
         let memo = entry_of(file.live())
             .and_then(|entry| Memo::of(file.desired(), &entry, file.live(), &nothing));
-        let verdict = memo
-            .unwrap()
-            .drift(entry_of(after).as_ref(), after, &nothing);
-        assert_eq!(
-            format!("{verdict:?}"),
-            file.content["verdict"],
-            "{}",
-            file.name
-        );
+        let verdict = memo.unwrap().drift(entry_of(after).as_ref(), after, &nothing);
+        assert_eq!(format!("{verdict:?}"), file.content["verdict"], "{}", file.name);
     }
 }
 
 #[test]
 fn the_holder_of_a_lost_field_is_named() {
     let files = recorded("edited");
-    let file = files
-        .iter()
-        .find(|file| file.name == "replicas-scaled")
-        .unwrap();
+    let file = files.iter().find(|file| file.name == "replicas-scaled").unwrap();
     let after = &file.content["after"];
     let entry = entry_of(after).unwrap();
     let mismatches = file.matching(&entry.fields().unwrap(), after);
-    let holders = holders(
-        &after["metadata"]["managedFields"],
-        mismatches[0].path(),
-        after,
-    );
+    let holders = holders(&after["metadata"]["managedFields"], mismatches[0].path(), after);
     let shown: Vec<_> = holders.iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["somebody (Update, scale)"]);
 }
@@ -201,11 +167,7 @@ fn changing_or_removing_any_owned_value_changes_the_projection() {
             }
             let note = format!("{}: {pointer}", file.name);
             assert_ne!(hash(&fields, &changed), hash(&fields, live), "{note}");
-            assert_ne!(
-                differences(&fields, live, &changed, &Ignored::default()),
-                [],
-                "{note}"
-            );
+            assert_ne!(differences(&fields, live, &changed, &Ignored::default()), [], "{note}");
             let mut removed = live.clone();
             match removed.pointer_mut(parent) {
                 Some(Value::Object(map)) => {
@@ -237,12 +199,7 @@ fn additions_of_others_change_nothing() {
             "{}",
             file.name
         );
-        assert_eq!(
-            hash(&fields, &busy),
-            hash(&fields, file.live()),
-            "{}",
-            file.name
-        );
+        assert_eq!(hash(&fields, &busy), hash(&fields, file.live()), "{}", file.name);
     }
 }
 
@@ -255,9 +212,7 @@ fn losing_any_field_is_told_as_not_owned() {
         for thinner in thinned(&ours.unwrap().1["fieldsV1"], file.desired()) {
             let fields = FieldSet::deserialize(&thinner).unwrap();
             let found = file.matching(&fields, file.live());
-            let lost = found
-                .iter()
-                .filter(|found| matches!(found, Mismatch::NotOwned(_)));
+            let lost = found.iter().filter(|found| matches!(found, Mismatch::NotOwned(_)));
             assert!(lost.count() >= 1, "{}: {thinner}: {found:?}", file.name);
         }
     }
@@ -272,11 +227,7 @@ fn swapping_two_of_our_elements_is_another_order() {
             swaps += 1;
             assert_ne!(hash(&fields, &other), hash(&fields, live), "{}", file.name);
             let found = file.matching(&fields, &other);
-            assert!(
-                matches!(found[..], [Mismatch::OrderDiffers(_)]),
-                "{}: {found:?}",
-                file.name
-            );
+            assert!(matches!(found[..], [Mismatch::OrderDiffers(_)]), "{}: {found:?}", file.name);
             let told = differences(&fields, live, &other, &Ignored::default());
             assert_eq!(told.len(), 1, "{}: {told:?}", file.name);
         }

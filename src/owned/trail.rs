@@ -20,30 +20,18 @@ enum Here<'a> {
 }
 
 impl<'a> Trail<'a> {
-    pub(super) const ROOT: Self = Trail {
-        up: None,
-        here: Here::Root,
-    };
+    pub(super) const ROOT: Self = Trail { up: None, here: Here::Root };
 
     pub(super) fn field(&'a self, name: &'a str) -> Self {
-        Self {
-            up: Some(self),
-            here: Here::Field(name),
-        }
+        Self { up: Some(self), here: Here::Field(name) }
     }
 
     pub(super) fn step(&'a self, step: &'a Step) -> Self {
-        Self {
-            up: Some(self),
-            here: Here::Step(step),
-        }
+        Self { up: Some(self), here: Here::Step(step) }
     }
 
     pub(super) fn index(&'a self, index: usize) -> Self {
-        Self {
-            up: Some(self),
-            here: Here::Index(index),
-        }
+        Self { up: Some(self), here: Here::Index(index) }
     }
 
     /// Whether the last step is this field.

@@ -15,27 +15,18 @@ struct Keyed(&'static [&'static str], &'static [&'static str]);
 const POD: &[Keyed] = &[
     Keyed(&["containers"], NAME),
     Keyed(&["containers", "*", "env"], NAME),
-    Keyed(
-        &["containers", "*", "ports"],
-        &["containerPort", "protocol"],
-    ),
+    Keyed(&["containers", "*", "ports"], &["containerPort", "protocol"]),
     Keyed(&["containers", "*", "volumeMounts"], &["mountPath"]),
     Keyed(&["containers", "*", "volumeDevices"], &["devicePath"]),
     Keyed(&["initContainers"], NAME),
     Keyed(&["initContainers", "*", "env"], NAME),
-    Keyed(
-        &["initContainers", "*", "ports"],
-        &["containerPort", "protocol"],
-    ),
+    Keyed(&["initContainers", "*", "ports"], &["containerPort", "protocol"]),
     Keyed(&["initContainers", "*", "volumeMounts"], &["mountPath"]),
     Keyed(&["initContainers", "*", "volumeDevices"], &["devicePath"]),
     Keyed(&["volumes"], NAME),
     Keyed(&["imagePullSecrets"], NAME),
     Keyed(&["hostAliases"], &["ip"]),
-    Keyed(
-        &["topologySpreadConstraints"],
-        &["topologyKey", "whenUnsatisfiable"],
-    ),
+    Keyed(&["topologySpreadConstraints"], &["topologyKey", "whenUnsatisfiable"]),
 ];
 const SERVICE: &[Keyed] = &[Keyed(&["spec", "ports"], &["port", "protocol"])];
 const WEBHOOKS: &[Keyed] = &[Keyed(&["webhooks"], NAME)];
@@ -62,9 +53,7 @@ fn lists_of(group: &str, kind: &str) -> (&'static [&'static str], &'static [Keye
 /// Reports every duplicate.
 pub(super) fn find(object: &Value, mistakes: &mut Vec<Mistake>) {
     let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default();
-    let group = text("apiVersion")
-        .split_once('/')
-        .map_or("", |(group, _)| group);
+    let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
     let (start, lists) = lists_of(group, text("kind"));
     for Keyed(way, key) in lists {
         let mut report = |list: &[Value], trail: &Trail<'_>| check(list, key, trail, mistakes);
@@ -102,11 +91,7 @@ fn check(list: &[Value], key: &[&str], trail: &Trail<'_>, mistakes: &mut Vec<Mis
     for key in list.iter().filter_map(|element| key_of(element, key)) {
         if seen.contains(&key) {
             let step = Step::Key(key);
-            mistakes.push(Mistake::new(
-                trail.step(&step).path(),
-                "is there more than once",
-                None,
-            ));
+            mistakes.push(Mistake::new(trail.step(&step).path(), "is there more than once", None));
         } else {
             seen.insert(key);
         }
@@ -118,10 +103,7 @@ fn key_of(element: &Value, fields: &[&str]) -> Option<Key> {
     let mut key = Map::new();
     for field in fields {
         let default = || (*field == "protocol").then(|| Value::from("TCP"));
-        key.insert(
-            (*field).to_owned(),
-            element.get(field).cloned().or_else(default)?,
-        );
+        key.insert((*field).to_owned(), element.get(field).cloned().or_else(default)?);
     }
     Some(Key::from(key))
 }
@@ -133,10 +115,7 @@ mod tests {
 
     fn messages(rendered: Value) -> Vec<String> {
         let mistakes = canonical(rendered).err().unwrap_or_default();
-        mistakes
-            .into_iter()
-            .map(|mistake| mistake.message)
-            .collect()
+        mistakes.into_iter().map(|mistake| mistake.message).collect()
     }
 
     fn pod() -> Value {
@@ -170,18 +149,8 @@ mod tests {
         let template = json!({"template": {"spec": pod()}});
         for (api_version, kind, spec, prefix) in [
             ("v1", "Pod", pod(), "spec"),
-            (
-                "apps/v1",
-                "Deployment",
-                template.clone(),
-                "spec.template.spec",
-            ),
-            (
-                "apps/v1",
-                "DaemonSet",
-                template.clone(),
-                "spec.template.spec",
-            ),
+            ("apps/v1", "Deployment", template.clone(), "spec.template.spec"),
+            ("apps/v1", "DaemonSet", template.clone(), "spec.template.spec"),
             ("batch/v1", "Job", template.clone(), "spec.template.spec"),
             (
                 "batch/v1",

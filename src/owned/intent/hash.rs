@@ -40,9 +40,7 @@ pub fn intent_mark(hash: u64) -> String {
 pub fn marked_hash(annotation: &str) -> Option<u64> {
     let digits = annotation.strip_prefix(FORMAT)?;
     let well_formed = digits.len() == 16
-        && digits
-            .bytes()
-            .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+        && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     well_formed.then(|| u64::from_str_radix(digits, 16).ok())?
 }
 
@@ -115,10 +113,7 @@ mod tests {
         );
         let elsewhere =
             |spec: Value| intent_hash(&json!({"metadata": {"name": "a"}, "spec": spec}));
-        assert_ne!(
-            elsewhere(json!({"metadata": {"annotations": {INTENT_ANNOTATION: "x"}}})),
-            hash
-        );
+        assert_ne!(elsewhere(json!({"metadata": {"annotations": {INTENT_ANNOTATION: "x"}}})), hash);
         assert_ne!(elsewhere(json!({INTENT_ANNOTATION: "x"})), hash);
     }
 

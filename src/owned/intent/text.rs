@@ -110,19 +110,12 @@ mod tests {
 
     fn secret(fields: &Value) -> Value {
         let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}});
-        secret
-            .as_object_mut()
-            .unwrap()
-            .extend(fields.as_object().unwrap().clone());
+        secret.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         secret
     }
 
     fn messages(rendered: Value) -> Vec<String> {
-        canonical(rendered)
-            .unwrap_err()
-            .into_iter()
-            .map(|mistake| mistake.message)
-            .collect()
+        canonical(rendered).unwrap_err().into_iter().map(|mistake| mistake.message).collect()
     }
 
     #[test]
@@ -132,10 +125,7 @@ mod tests {
         );
         let wanted = secret(&json!({"data": {"a": "bmV3", "b": "eA==", "é": "w7w="}}));
         assert_eq!(canonical(rendered).unwrap(), wanted);
-        assert_eq!(
-            canonical(secret(&json!({"stringData": {}}))).unwrap(),
-            secret(&json!({}))
-        );
+        assert_eq!(canonical(secret(&json!({"stringData": {}}))).unwrap(), secret(&json!({})));
         let dropped = secret(&json!({"stringData": {"a": null}, "data": null}));
         assert_eq!(canonical(dropped).unwrap(), secret(&json!({})));
     }
@@ -161,11 +151,7 @@ mod tests {
     fn base64_that_does_not_decode_is_a_mistake_without_its_value() {
         for text in ["hunter2!", "eA", "eA=", "e A==", "eA==x", "__8="] {
             let rendered = secret(&json!({"data": {"tls.key": text}}));
-            assert_eq!(
-                messages(rendered),
-                ["data[tls.key] is not valid base64"],
-                "{text}"
-            );
+            assert_eq!(messages(rendered), ["data[tls.key] is not valid base64"], "{text}");
         }
     }
 
@@ -182,10 +168,7 @@ mod tests {
         let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"port": 80}, "binaryData": {"x": "?"}});
         assert_eq!(
             messages(config),
-            [
-                "data.port must be a string, not a number",
-                "binaryData.x is not valid base64",
-            ]
+            ["data.port must be a string, not a number", "binaryData.x is not valid base64",]
         );
     }
 

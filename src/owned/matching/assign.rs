@@ -41,20 +41,12 @@ pub(in crate::owned) fn assign(wanted: &[Value], fields: &FieldSet) -> Assigned 
         |open: &Open, child: &Child| key(child).is_some_and(|key| key.fits(&wanted[open.index]));
     open.sort_by_key(|open| Reverse(stated(open)));
     for open in &mut open {
-        let free = fields
-            .children()
-            .iter()
-            .zip(&free)
-            .filter(|(_, free)| **free);
+        let free = fields.children().iter().zip(&free).filter(|(_, free)| **free);
         open.choices = free.filter(|(child, _)| fits(open, child)).count();
     }
     while let Some(at) = open.iter().position(|open| open.choices == 1) {
         let decided = open.remove(at);
-        let mut children_left = fields
-            .children()
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| free[*at]);
+        let mut children_left = fields.children().iter().enumerate().filter(|(at, _)| free[*at]);
         let Some((child, owned)) = children_left.find(|(_, child)| fits(&decided, child)) else {
             break;
         };
@@ -66,10 +58,7 @@ pub(in crate::owned) fn assign(wanted: &[Value], fields: &FieldSet) -> Assigned 
     }
     let ambiguous = open.iter().filter(|open| open.choices > 1);
     let ambiguous = ambiguous.map(|open| open.index).collect();
-    Assigned {
-        children,
-        ambiguous,
-    }
+    Assigned { children, ambiguous }
 }
 
 /// An element without a whole key that is not assigned yet.
@@ -94,30 +83,18 @@ mod tests {
 
     /// For each wanted element, the key it was found to have.
     fn assigned(wanted: &[Value], keys: &[Value]) -> (Vec<String>, Vec<usize>) {
-        let fields: Value = keys
-            .iter()
-            .map(|key| (format!("k:{key}"), json!({})))
-            .collect();
+        let fields: Value = keys.iter().map(|key| (format!("k:{key}"), json!({}))).collect();
         let fields = FieldSet::deserialize(fields).unwrap();
         let assigned = assign(wanted, &fields);
         let shown = |child: &Option<usize>| {
-            child.map_or_else(String::new, |child| {
-                fields.children()[child].step.to_string()
-            })
+            child.map_or_else(String::new, |child| fields.children()[child].step.to_string())
         };
-        (
-            assigned.children.iter().map(shown).collect(),
-            assigned.ambiguous,
-        )
+        (assigned.children.iter().map(shown).collect(), assigned.ambiguous)
     }
 
     #[test]
     fn elements_with_defaulted_key_fields_are_found_by_elimination() {
-        let wanted = [
-            json!({"a": 1}),
-            json!({"a": 1, "b": 9}),
-            json!({"a": 1, "c": "y"}),
-        ];
+        let wanted = [json!({"a": 1}), json!({"a": 1, "b": 9}), json!({"a": 1, "c": "y"})];
         let first = json!({"a": 1, "b": 5, "c": "z"});
         let second = json!({"a": 1, "b": 9, "c": "z"});
         let third = json!({"a": 1, "b": 5, "c": "y"});
@@ -140,11 +117,7 @@ mod tests {
 
     #[test]
     fn elements_that_fit_several_free_keys_are_ambiguous() {
-        let keys = [
-            json!({"a": 1, "b": 1}),
-            json!({"a": 1, "b": 2}),
-            json!({"a": 2, "b": 1}),
-        ];
+        let keys = [json!({"a": 1, "b": 1}), json!({"a": 1, "b": 2}), json!({"a": 2, "b": 1})];
         let (found, ambiguous) = assigned(&[json!({"a": 1}), json!({"a": 2})], &keys);
         assert_eq!(found, ["", "[a=2,b=1]"]);
         assert_eq!(ambiguous, [0]);
@@ -154,9 +127,8 @@ mod tests {
     fn a_long_chain_of_eliminations_is_decided() {
         // Each element fits two keys until its neighbour is decided, from the far end.
         let number = 400_usize;
-        let keys: Vec<_> = (0..number)
-            .map(|at| json!({"a": at / 2, "b": at.div_ceil(2)}))
-            .collect();
+        let keys: Vec<_> =
+            (0..number).map(|at| json!({"a": at / 2, "b": at.div_ceil(2)})).collect();
         let element = |at: usize| match at % 2 {
             0 => json!({"b": at / 2}),
             _ => json!({"a": at / 2}),

@@ -13,11 +13,7 @@ pub(super) struct Entries<'a>(Option<&'a Value>);
 
 impl<'a> Entries<'a> {
     pub(super) fn of(object: &'a Value) -> Self {
-        Self(
-            object
-                .get("metadata")
-                .and_then(|metadata| metadata.get("managedFields")),
-        )
+        Self(object.get("metadata").and_then(|metadata| metadata.get("managedFields")))
     }
 
     /// Whether somebody owns exactly this place.

@@ -5,7 +5,7 @@
 use super::entries::Entries;
 use super::{Mismatch, assign};
 use crate::owned::fields::{Child, FieldSet};
-use crate::owned::ignore::{Cursor, Ignored, Level};
+use crate::owned::ignore::Cursor;
 use crate::owned::path::{FieldPath, Step};
 use crate::owned::trail::Trail;
 use serde_json::{Map, Value};
@@ -16,19 +16,11 @@ pub(super) fn mismatches(
     intent: &Value,
     fields: &FieldSet,
     live: &Value,
-    ignored: &Ignored,
+    cursor: &Cursor<'_>,
 ) -> Vec<Mismatch> {
-    let mut walk = Walk {
-        entries: Entries::of(live),
-        found: Vec::new(),
-    };
+    let mut walk = Walk { entries: Entries::of(live), found: Vec::new() };
     let nothing = Map::new();
-    let at = At {
-        fields,
-        live: Some(live),
-        trail: &Trail::ROOT,
-        cursor: &ignored.cursor(Level::Object),
-    };
+    let at = At { fields, live: Some(live), trail: &Trail::ROOT, cursor };
     walk.map(intent.as_object().unwrap_or(&nothing), at);
     walk.found
 }
@@ -80,12 +72,7 @@ impl Walk<'_> {
             let trail = &at.trail.field(name);
             let live = at.live.and_then(|live| live.get(name));
             if let Some(Child { below: fields, .. }) = mine {
-                let at = At {
-                    fields,
-                    live,
-                    trail,
-                    cursor,
-                };
+                let at = At { fields, live, trail, cursor };
                 self.value(value, at);
             } else {
                 self.unowned(value, live, trail, cursor);
@@ -117,10 +104,7 @@ impl Walk<'_> {
             Value::Array(list) => {
                 let mut elements = list.iter().enumerate();
                 let wanted = elements.any(|(at, item)| cursor.element(at, item).is_some());
-                let filled = || {
-                    live.and_then(Value::as_array)
-                        .is_some_and(|list| !list.is_empty())
-                };
+                let filled = || live.and_then(Value::as_array).is_some_and(|list| !list.is_empty());
                 if wanted || (list.is_empty() && filled() && self.entries.own_whole(&trail.path()))
                 {
                     self.report(Mismatch::NotOwned, trail);
@@ -133,11 +117,7 @@ impl Walk<'_> {
     fn list(&mut self, wanted: &[Value], at: At<'_>) {
         let (fields, trail) = (at.fields, at.trail);
         let assigned = assign(wanted, fields);
-        let live = at
-            .live
-            .and_then(Value::as_array)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
+        let live = at.live.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let positions = positions(fields, live);
         let (mut last, mut ordered) = (None, true);
         for (index, (element, child)) in wanted.iter().zip(&assigned.children).enumerate() {
@@ -162,15 +142,7 @@ impl Walk<'_> {
                 last = Some(position);
             }
             let live = live.get(position);
-            self.value(
-                element,
-                At {
-                    fields: &owned.below,
-                    live,
-                    trail,
-                    cursor: &cursor,
-                },
-            );
+            self.value(element, At { fields: &owned.below, live, trail, cursor: &cursor });
         }
         if !ordered {
             self.report(Mismatch::OrderDiffers, trail);
@@ -180,11 +152,7 @@ impl Walk<'_> {
             return self.report(Mismatch::Ambiguous, trail);
         }
         let mut used = vec![false; fields.children().len()];
-        assigned
-            .children
-            .iter()
-            .flatten()
-            .for_each(|&child| used[child] = true);
+        assigned.children.iter().flatten().for_each(|&child| used[child] = true);
         for (child, _) in fields.children().iter().zip(used).filter(|(_, used)| !used) {
             self.unwanted(child, at);
         }
@@ -228,16 +196,12 @@ impl Walk<'_> {
 
     /// Something owned that the intent does not have; told as one path unless parts of it are ignored.
     fn unwanted(&mut self, owned: &Child, at: At<'_>) {
-        let Child {
-            step,
-            below: fields,
-        } = owned;
+        let Child { step, below: fields } = owned;
         let trail = &at.trail.step(step);
         let (live, cursor) = match step {
-            Step::Field(name) => (
-                at.live.and_then(|live| live.get(&**name)),
-                at.cursor.field(name),
-            ),
+            Step::Field(name) => {
+                (at.live.and_then(|live| live.get(&**name)), at.cursor.field(name))
+            }
             _ if at.cursor.is_idle() => return self.report(Mismatch::OwnedNotDesired, trail),
             element => {
                 let list = at.live.and_then(Value::as_array);
@@ -256,12 +220,7 @@ impl Walk<'_> {
             }
             Some(cursor) => {
                 for child in fields.children() {
-                    let at = At {
-                        fields,
-                        live,
-                        trail,
-                        cursor: &cursor,
-                    };
+                    let at = At { fields, live, trail, cursor: &cursor };
                     self.unwanted(child, at);
                 }
             }
@@ -300,9 +259,7 @@ fn name_unowned(fields: &FieldSet, index: usize, element: &Value) -> Step {
         Step::Value(_) => Some(Some(Step::Value(Box::new(element.clone())))),
         _ => None,
     });
-    as_key
-        .flatten()
-        .unwrap_or_else(|| Step::of_element(index, element))
+    as_key.flatten().unwrap_or_else(|| Step::of_element(index, element))
 }
 
 fn is_element(step: &Step, index: usize, element: &Value) -> bool {

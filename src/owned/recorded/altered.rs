@@ -18,17 +18,11 @@ pub(super) fn leaves<'a>(
             Step::Field(name) => name.replace('~', "~0").replace('/', "~1"),
             Step::Key(key) => {
                 let mut elements = live.as_array().into_iter().flatten();
-                elements
-                    .position(|element| key.fits(element))
-                    .unwrap()
-                    .to_string()
+                elements.position(|element| key.fits(element)).unwrap().to_string()
             }
             Step::Value(value) => {
                 let mut elements = live.as_array().into_iter().flatten();
-                elements
-                    .position(|element| element == &**value)
-                    .unwrap()
-                    .to_string()
+                elements.position(|element| element == &**value).unwrap().to_string()
             }
             Step::Index(index) => index.to_string(),
         };
@@ -66,11 +60,7 @@ pub(super) fn add_foreign(fields: &FieldSet, live: &mut Value) {
         Value::Object(map) => drop(map.insert("foreign".into(), json!({"x": [1]}))),
         Value::Array(list) => {
             let foreign = |value: &mut Value| {
-                let other = if value.is_number() {
-                    json!(9999)
-                } else {
-                    json!("foreign")
-                };
+                let other = if value.is_number() { json!(9999) } else { json!("foreign") };
                 *value = other;
             };
             let element = keyed.map_or_else(
@@ -97,26 +87,17 @@ pub(super) fn thinned(fields: &Value, desired: &Value) -> Vec<Value> {
         let wanted = match Step::parse(name) {
             None => continue,
             Some(Step::Field(name)) => &desired[&*name],
-            Some(Step::Key(key)) => desired
-                .as_array()
-                .unwrap()
-                .iter()
-                .find(|element| key.fits(element))
-                .unwrap(),
+            Some(Step::Key(key)) => {
+                desired.as_array().unwrap().iter().find(|element| key.fits(element)).unwrap()
+            }
             Some(_) => &Value::Null,
         };
         if *wanted == json!([]) {
             continue;
         }
         let others = || {
-            let others = fields
-                .as_object()
-                .unwrap()
-                .iter()
-                .filter(|(other, _)| *other != name);
-            others
-                .map(|(other, below)| (other.clone(), below.clone()))
-                .collect::<Map<_, _>>()
+            let others = fields.as_object().unwrap().iter().filter(|(other, _)| *other != name);
+            others.map(|(other, below)| (other.clone(), below.clone())).collect::<Map<_, _>>()
         };
         if others().keys().any(|other| other != ".") || fields.get(".").is_none() {
             copies.push(Value::Object(others()));
@@ -135,11 +116,7 @@ pub(super) fn thinned(fields: &Value, desired: &Value) -> Vec<Value> {
 /// Every copy of the live object in which two neighbouring elements of ours in a keyed list changed places.
 pub(super) fn swapped(fields: &FieldSet, live: &Value) -> Vec<Value> {
     let mut copies = Vec::new();
-    let keys = fields
-        .children()
-        .iter()
-        .filter(|child| matches!(child.step, Step::Key(_)))
-        .count();
+    let keys = fields.children().iter().filter(|child| matches!(child.step, Step::Key(_))).count();
     if let (2.., Value::Array(list)) = (keys, live) {
         let ours = |at: usize| fields.element(at, &list[at]).is_some();
         for at in (1..list.len()).filter(|at| ours(at - 1) && ours(*at)) {
