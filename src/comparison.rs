@@ -131,14 +131,8 @@ impl Comparison {
 impl Single {
     fn right(&self) -> Option<&Reference> {
         match &self.test {
-            Test::Relates(Relation {
-                right: Right::Reference(reference),
-                ..
-            })
-            | Test::Counts(Relation {
-                right: Right::Reference(reference),
-                ..
-            }) => Some(reference),
+            Test::Relates(Relation { right: Right::Reference(reference), .. })
+            | Test::Counts(Relation { right: Right::Reference(reference), .. }) => Some(reference),
             _ => None,
         }
     }

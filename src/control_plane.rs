@@ -131,11 +131,7 @@ async fn launch(
     binaries: &Binaries,
     folder: &Folder,
 ) -> Result<(Keeper, Config, String), Error> {
-    let setting = Setting {
-        bare: options.bare,
-        audit: options.audit,
-        port: free_port()?,
-    };
+    let setting = Setting { bare: options.bare, audit: options.audit, port: free_port()? };
     let kubeconfig = folder.fill(setting)?;
     let config = client_config(&kubeconfig).await?;
     let keeper = Keeper::new(folder.path(), &folder.logs(), shim)?;
@@ -161,10 +157,7 @@ async fn run(
         node::create(&client).await?;
         wait.for_workloads().await?;
     }
-    let version = client
-        .apiserver_version()
-        .await
-        .map_err(Error::api("ask for the version"))?;
+    let version = client.apiserver_version().await.map_err(Error::api("ask for the version"))?;
     Ok(version.git_version)
 }
 
@@ -175,13 +168,7 @@ async fn start_servers(
 ) -> Result<(), Error> {
     for (&program, path) in binaries {
         let arguments = setting.arguments(program);
-        keeper
-            .start(Launch {
-                program,
-                path: path.clone(),
-                arguments,
-            })
-            .await?;
+        keeper.start(Launch { program, path: path.clone(), arguments }).await?;
     }
     Ok(())
 }
@@ -199,8 +186,7 @@ fn header<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(
     text: &str,
 ) -> Result<T, Error> {
     let action = format!("send {text:?} in a header");
-    text.parse()
-        .map_err(|error| Error::io(action)(io::Error::other(error)))
+    text.parse().map_err(|error| Error::io(action)(io::Error::other(error)))
 }
 
 impl ControlPlane {
@@ -217,9 +203,7 @@ impl ControlPlane {
     /// A client of its own (connections are not shared) that the audit log knows by `user_agent`.
     pub fn client(&self, user_agent: &str) -> Result<Client, Error> {
         let mut config = self.client_config();
-        config
-            .headers
-            .push((header("user-agent")?, header(user_agent)?));
+        config.headers.push((header("user-agent")?, header(user_agent)?));
         Client::try_from(config).map_err(Error::api("make a client"))
     }
 
@@ -245,9 +229,7 @@ impl ControlPlane {
 
     /// The programs that run, and where they came from.
     pub fn programs(&self) -> impl Iterator<Item = (Program, &Path)> {
-        self.binaries
-            .iter()
-            .map(|(program, path)| (*program, path.as_path()))
+        self.binaries.iter().map(|(program, path)| (*program, path.as_path()))
     }
 
     /// Fails with [`Error::ServerEnded`] if a server is no longer running.
@@ -276,10 +258,7 @@ mod tests {
 
     impl Bench {
         fn new() -> Self {
-            Self {
-                folder: tempfile::tempdir().expect("a folder"),
-                said: Mutex::default(),
-            }
+            Self { folder: tempfile::tempdir().expect("a folder"), said: Mutex::default() }
         }
 
         fn path(&self, name: &str) -> PathBuf {
@@ -298,16 +277,10 @@ mod tests {
         async fn start(&self, api_server: &str) -> Error {
             let script = |name, text| fake::program(self.folder.path(), name, text);
             let binaries = Binaries::from([
-                (
-                    Program::Etcd,
-                    script("etcd", "while :; do sleep 0.01; done"),
-                ),
+                (Program::Etcd, script("etcd", "while :; do sleep 0.01; done")),
                 (Program::ApiServer, script("kube-apiserver", api_server)),
             ]);
-            let options = Options {
-                bare: true,
-                ..Options::default()
-            };
+            let options = Options { bare: true, ..Options::default() };
             let shim = fake::shim(self.folder.path());
             start_found(&options, &shim, binaries, &|text| self.say(text))
                 .await
@@ -319,26 +292,13 @@ mod tests {
     async fn an_api_server_that_ends_at_once_is_told_with_its_log_and_leaves_only_that() {
         let bench = Bench::new();
         let error = bench.start("echo 'unknown flag: --x' >&2; exit 1").await;
-        let Error::ServerEnded {
-            name: "kube-apiserver",
-            log,
-            tail,
-            ..
-        } = error
-        else {
+        let Error::ServerEnded { name: "kube-apiserver", log, tail, .. } = error else {
             panic!("{error}");
         };
         assert_eq!(tail, "unknown flag: --x");
-        assert_eq!(
-            fs::read_to_string(&log).expect("the log"),
-            "unknown flag: --x\n"
-        );
+        assert_eq!(fs::read_to_string(&log).expect("the log"), "unknown flag: --x\n");
         let folder = log.parent().and_then(Path::parent).expect("the folder");
-        assert_eq!(
-            fs::read_dir(folder).expect("entries").count(),
-            1,
-            "no key is left"
-        );
+        assert_eq!(fs::read_dir(folder).expect("entries").count(), 1, "no key is left");
         fs::remove_dir_all(folder).expect("removed");
         assert!(bench.said().is_empty());
     }
@@ -358,9 +318,7 @@ mod tests {
         assert_eq!(bench.said().len(), ATTEMPTS - 1);
         let ports = fs::read_to_string(ports).expect("ports");
         assert_eq!(ports.lines().count(), ATTEMPTS);
-        let Error::ServerEnded { log, .. } = error else {
-            panic!("{error}")
-        };
+        let Error::ServerEnded { log, .. } = error else { panic!("{error}") };
         fs::remove_dir_all(log.parent().and_then(Path::parent).expect("the folder")).expect("gone");
     }
 

@@ -134,7 +134,8 @@ mod tests {
     fn api_versions_with_wrong_shape_are_refused() {
         assert!(Gvk::parse("apps/v1", "Deployment").is_some());
         assert!(Gvk::parse("v1", "Pod").is_some_and(|gvk| gvk.group.is_empty()));
-        for (api_version, kind) in [("", "Pod"), ("v1", ""), ("a/b/c", "X"), ("/v1", "X"), ("a/", "X")]
+        for (api_version, kind) in
+            [("", "Pod"), ("v1", ""), ("a/b/c", "X"), ("/v1", "X"), ("a/", "X")]
         {
             assert_eq!(Gvk::parse(api_version, kind), None, "{api_version} {kind}");
         }

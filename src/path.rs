@@ -55,10 +55,7 @@ impl Path {
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let program = read(text).map_err(|error| error.or_corrected(text))?;
         let way = plain(&program).map_or(Way::General(program), Way::Plain);
-        Ok(Self(Arc::new(Compiled {
-            text: text.to_owned(),
-            way,
-        })))
+        Ok(Self(Arc::new(Compiled { text: text.to_owned(), way })))
     }
 
     /// As it was written.
@@ -114,11 +111,9 @@ impl Path {
     /// Where the values of [`Path::query`] are.
     pub fn locate(&self, value: &Value) -> Vec<Location> {
         match &self.0.way {
-            Way::Plain(location) => location
-                .of(value)
-                .map(|_| location.clone())
-                .into_iter()
-                .collect(),
+            Way::Plain(location) => {
+                location.of(value).map(|_| location.clone()).into_iter().collect()
+            }
             Way::General(program) => {
                 collect(program, value, |found, trail| found.and(location_of(trail)))
             }
@@ -201,11 +196,7 @@ fn location_of(trail: &[Hop<'_>]) -> Option<Location> {
         Hop::Index(index) => Some(Step::from(*index)),
         Hop::Sought => None,
     };
-    trail
-        .iter()
-        .map(step)
-        .collect::<Option<Vec<_>>>()
-        .map(Location::from)
+    trail.iter().map(step).collect::<Option<Vec<_>>>().map(Location::from)
 }
 
 fn text_of(trail: &[Hop<'_>]) -> String {
@@ -224,10 +215,7 @@ fn text_of(trail: &[Hop<'_>]) -> String {
 /// Parses and checks, without guessing what was meant.
 fn read(text: &str) -> Result<Program, PathError> {
     if text.len() > MAX_LENGTH {
-        return Err(PathError::new(
-            0,
-            format!("the path is longer than {MAX_LENGTH} bytes"),
-        ));
+        return Err(PathError::new(0, format!("the path is longer than {MAX_LENGTH} bytes")));
     }
     if let Some(error) = mistake::foreign_form(text).or_else(|| mistake::too_nested(text)) {
         return Err(error);
@@ -246,12 +234,7 @@ fn plain(program: &Program) -> Option<Location> {
         },
         Segment::Descendants(_) => None,
     };
-    program
-        .segments
-        .iter()
-        .map(step)
-        .collect::<Option<Vec<_>>>()
-        .map(Location::from)
+    program.segments.iter().map(step).collect::<Option<Vec<_>>>().map(Location::from)
 }
 
 #[cfg(test)]

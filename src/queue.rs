@@ -47,6 +47,8 @@ pub struct Depth {
     pub running: usize,
     /// Keys that come back later.
     pub delayed: usize,
+    /// Those of them that owe something, and so come back in the lane [`Lane::Finish`].
+    pub owed: usize,
     /// How long the one who waited longest has been waiting.
     pub oldest: Duration,
 }
@@ -97,12 +99,7 @@ impl<K> Queue<K> {
             running: 0,
             closed: false,
         };
-        Self {
-            state: Mutex::new(state),
-            wake: Notify::new(),
-            backoff,
-            random: Box::new(random),
-        }
+        Self { state: Mutex::new(state), wake: Notify::new(), backoff, random: Box::new(random) }
     }
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
@@ -129,10 +126,8 @@ impl<K> Queue<K> {
             waiting: state.lanes.len(),
             running: state.running,
             delayed: state.timers.len(),
-            oldest: state
-                .lanes
-                .oldest()
-                .map_or(Duration::ZERO, |since| since.elapsed()),
+            owed: state.owed(),
+            oldest: state.lanes.oldest().map_or(Duration::ZERO, |since| since.elapsed()),
         }
     }
 }
@@ -186,6 +181,13 @@ impl<K: Clone + Eq + Hash> Queue<K> {
     }
 }
 
+impl<K> State<K> {
+    fn owed(&self) -> usize {
+        let owes = |entry: &&Entry| matches!(entry.timer, Some((_, _, Lane::Finish)));
+        self.keys.values().filter(owes).count()
+    }
+}
+
 impl<K: Clone + Eq + Hash> State<K> {
     fn add(&mut self, key: K, lane: Lane) {
         if self.closed {
@@ -200,11 +202,7 @@ impl<K: Clone + Eq + Hash> State<K> {
             }
             None => {
                 self.tickets += 1;
-                Place {
-                    lane,
-                    ticket: self.tickets,
-                    since: Instant::now(),
-                }
+                Place { lane, ticket: self.tickets, since: Instant::now() }
             }
         };
         entry.place = Some(place);
@@ -260,11 +258,7 @@ impl<K: Clone + Eq + Hash> State<K> {
             return;
         };
         self.running -= 1;
-        entry.failures = if again == Again::Failed {
-            entry.failures.saturating_add(1)
-        } else {
-            0
-        };
+        entry.failures = if again == Again::Failed { entry.failures.saturating_add(1) } else { 0 };
         let later = match again {
             Again::No => None,
             Again::After(delay, lane) => Some((delay, lane)),

@@ -116,10 +116,7 @@ impl Store {
     pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<Stored>> {
         let contents = self.read();
         let first: Name = (namespace.into(), "".into());
-        let range = contents
-            .objects
-            .range(first..)
-            .take_while(|((ns, _), _)| &**ns == namespace);
+        let range = contents.objects.range(first..).take_while(|((ns, _), _)| &**ns == namespace);
         range.map(|(_, object)| Arc::clone(object)).collect()
     }
 
@@ -158,12 +155,7 @@ impl Store {
             let id = object.id.clone();
             call(
                 &callback,
-                &Notice::Changed(Change {
-                    id,
-                    before: None,
-                    after: Some(object),
-                    own: false,
-                }),
+                &Notice::Changed(Change { id, before: None, after: Some(object), own: false }),
             );
         }
         if self.synced() {
@@ -172,10 +164,7 @@ impl Store {
         subscribers.last += 1;
         let number = subscribers.last;
         subscribers.callbacks.insert(number, callback);
-        Subscription {
-            store: Arc::downgrade(self),
-            number,
-        }
+        Subscription { store: Arc::downgrade(self), number }
     }
 
     /// The version from which the stream goes on.
@@ -216,10 +205,7 @@ impl Store {
     fn change(&self, edit: impl FnOnce(&mut Contents) -> Vec<Change>) -> usize {
         let subscribers = self.subscribers();
         let (changes, first) = {
-            let mut contents = self
-                .contents
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
             let synced = contents.synced;
             (edit(&mut contents), contents.synced && !synced)
         };
@@ -239,9 +225,7 @@ impl Store {
     }
 
     fn subscribers(&self) -> MutexGuard<'_, Subscribers> {
-        self.subscribers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -39,9 +39,7 @@ impl fmt::Display for WatchKey {
         if let Some(namespace) = &self.namespace {
             write!(f, " in {namespace}")?;
         }
-        self.labels
-            .as_ref()
-            .map_or(Ok(()), |labels| write!(f, " with {labels}"))
+        self.labels.as_ref().map_or(Ok(()), |labels| write!(f, " with {labels}"))
     }
 }
 
@@ -92,11 +90,7 @@ struct Inner {
 impl Watches {
     /// None run yet. The client is best made by [`client`]; `index` is used for every store.
     pub fn new(client: Client, index: Option<Index>) -> Self {
-        Self {
-            client,
-            index,
-            running: Running::default(),
-        }
+        Self { client, index, running: Running::default() }
     }
 
     /// Joins the watch of this key, or starts it (a task of the current tokio runtime).
@@ -113,13 +107,8 @@ impl Watches {
         let reflector =
             Reflector::new(self.client.clone(), key.clone(), Arc::clone(&store), sender);
         let task = tokio::spawn(reflector.run()).abort_handle();
-        let inner = Inner {
-            key: key.clone(),
-            store,
-            state,
-            task,
-            running: Arc::clone(&self.running),
-        };
+        let inner =
+            Inner { key: key.clone(), store, state, task, running: Arc::clone(&self.running) };
         let inner = Arc::new(inner);
         running.insert(key, Arc::downgrade(&inner));
         Watch(inner)
@@ -128,14 +117,9 @@ impl Watches {
     /// How every watch is doing, in no order.
     pub fn states(&self) -> Vec<(WatchKey, State)> {
         // Upgraded under the lock, dropped after it: dropping may be the last and take the lock.
-        let inners: Vec<Arc<Inner>> = lock(&self.running)
-            .values()
-            .filter_map(Weak::upgrade)
-            .collect();
-        inners
-            .iter()
-            .map(|inner| (inner.key.clone(), inner.state.borrow().clone()))
-            .collect()
+        let inners: Vec<Arc<Inner>> =
+            lock(&self.running).values().filter_map(Weak::upgrade).collect();
+        inners.iter().map(|inner| (inner.key.clone(), inner.state.borrow().clone())).collect()
     }
 }
 
@@ -167,10 +151,7 @@ impl Drop for Inner {
         self.task.abort();
         let mut running = lock(&self.running);
         // Somebody may have started it anew since the last holder let go.
-        if running
-            .get(&self.key)
-            .is_some_and(|inner| inner.strong_count() == 0)
-        {
+        if running.get(&self.key).is_some_and(|inner| inner.strong_count() == 0) {
             running.remove(&self.key);
         }
     }

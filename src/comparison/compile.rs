@@ -29,25 +29,19 @@ const MAX_DEPTH: usize = 16;
 impl Comparison {
     /// Compiles one comparison.
     pub fn compile(written: &Written, names: &Names) -> Result<Self, Vec<Mistake>> {
-        Compiler::run(names, |compiler| {
-            compiler.comparison(written, &Location::root(), 0)
-        })
+        Compiler::run(names, |compiler| compiler.comparison(written, &Location::root(), 0))
     }
 
     /// Compiles a list, as in `when`; the fields of mistakes start with the index.
     pub fn compile_all(written: &[Written], names: &Names) -> Result<Vec<Self>, Vec<Mistake>> {
-        Compiler::run(names, |compiler| {
-            compiler.comparisons(written, &Location::root(), 0)
-        })
+        Compiler::run(names, |compiler| compiler.comparisons(written, &Location::root(), 0))
     }
 }
 
 impl Reference {
     /// Compiles a reference that stands alone, as in `forEach`.
     pub fn compile(written: &WrittenReference, names: &Names) -> Result<Self, Vec<Mistake>> {
-        Compiler::run(names, |compiler| {
-            compiler.reference(written, &Location::root())
-        })
+        Compiler::run(names, |compiler| compiler.reference(written, &Location::root()))
     }
 }
 
@@ -62,10 +56,7 @@ impl<'n> Compiler<'n> {
         names: &'n Names,
         compile: impl FnOnce(&mut Self) -> Option<T>,
     ) -> Result<T, Vec<Mistake>> {
-        let mut compiler = Self {
-            names,
-            mistakes: Vec::new(),
-        };
+        let mut compiler = Self { names, mistakes: Vec::new() };
         match compile(&mut compiler) {
             Some(made) if compiler.mistakes.is_empty() => Ok(made),
             _ => Err(compiler.mistakes),
@@ -102,11 +93,7 @@ impl<'n> Compiler<'n> {
 
     fn comparison(&mut self, written: &Written, at: &Location, depth: usize) -> Option<Comparison> {
         if depth > MAX_DEPTH {
-            self.mistake(
-                at.clone(),
-                format!("comparisons nest deeper than {MAX_DEPTH}"),
-                None,
-            );
+            self.mistake(at.clone(), format!("comparisons nest deeper than {MAX_DEPTH}"), None);
             return None;
         }
         self.check_one_operator(written, at);
@@ -122,11 +109,7 @@ impl<'n> Compiler<'n> {
         for (key, parts) in [("allOf", &written.all_of), ("anyOf", &written.any_of)] {
             let Some(parts) = parts else { continue };
             if parts.is_empty() {
-                self.mistake(
-                    at.child(key),
-                    format!("`{key}` is empty"),
-                    "leave it out".to_owned(),
-                );
+                self.mistake(at.child(key), format!("`{key}` is empty"), "leave it out".to_owned());
             }
             let compiled = self.comparisons(parts, &at.child(key), depth + 1);
             let tree = if key == "allOf" { Tree::All } else { Tree::Any };
@@ -144,11 +127,8 @@ impl<'n> Compiler<'n> {
 
     /// Two operators in one comparison would leave open which is meant, or whether both are.
     fn check_one_operator(&mut self, written: &Written, at: &Location) {
-        let mut keys: Vec<&str> = written
-            .operators
-            .iter()
-            .map(|(operator, _)| operator.as_str())
-            .collect();
+        let mut keys: Vec<&str> =
+            written.operators.iter().map(|(operator, _)| operator.as_str()).collect();
         keys.extend(written.count.as_ref().map(|_| "count"));
         keys.extend(written.all_of.as_ref().map(|_| "allOf"));
         keys.extend(written.any_of.as_ref().map(|_| "anyOf"));
@@ -165,11 +145,8 @@ impl<'n> Compiler<'n> {
                 self.mistake(at.clone(), "the comparison has no operator", hint);
             }
             [_, second, ..] => {
-                let list = keys
-                    .iter()
-                    .map(|key| format!("`{key}`"))
-                    .collect::<Vec<_>>()
-                    .join(" and ");
+                let list =
+                    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" and ");
                 let hint = "keep one, or make it several comparisons below `allOf`".to_owned();
                 self.mistake(
                     at.child(*second),
@@ -210,11 +187,7 @@ impl<'n> Compiler<'n> {
             let hint = "leave it out, or compare with `exists`".to_owned();
             self.mistake(at.child("default"), "the default is null", hint);
         }
-        Some(Reference {
-            of: name?.0,
-            path: path?,
-            default: written.default.clone(),
-        })
+        Some(Reference { of: name?.0, path: path?, default: written.default.clone() })
     }
 
     pub(super) fn name(
@@ -226,22 +199,14 @@ impl<'n> Compiler<'n> {
         let kind = self.names.kind(name);
         if kind.is_none() {
             let hint = self.names.suggest(name);
-            self.mistake(
-                at.child("of"),
-                format!("nothing is called `{name}` here"),
-                hint,
-            );
+            self.mistake(at.child("of"), format!("nothing is called `{name}` here"), hint);
         }
         kind.map(|kind| (name.to_owned(), kind))
     }
 
     fn path(&mut self, written: &WrittenReference, at: &Location) -> Option<Path> {
         let Some(text) = &written.path else {
-            self.mistake(
-                at.clone(),
-                "`path` is missing",
-                "`$` is the whole value".to_owned(),
-            );
+            self.mistake(at.clone(), "`path` is missing", "`$` is the whole value".to_owned());
             return None;
         };
         match Path::parse(text) {
@@ -275,19 +240,13 @@ mod tests {
     fn mistakes(value: &Value) -> Vec<(String, String)> {
         let mistakes =
             Comparison::compile(&written(value), &names()).expect_err(&value.to_string());
-        mistakes
-            .into_iter()
-            .map(|mistake| (mistake.field.to_string(), mistake.message))
-            .collect()
+        mistakes.into_iter().map(|mistake| (mistake.field.to_string(), mistake.message)).collect()
     }
 
     fn hints(value: &Value) -> Vec<String> {
         let mistakes =
             Comparison::compile(&written(value), &names()).expect_err(&value.to_string());
-        mistakes
-            .into_iter()
-            .filter_map(|mistake| mistake.hint)
-            .collect()
+        mistakes.into_iter().filter_map(|mistake| mistake.hint).collect()
     }
 
     const MISTAKES: &str = r#"
@@ -412,11 +371,7 @@ mod tests {
     #[test]
     fn each_mistake_is_told_where_it_is() {
         for (value, [field, message]) in rows(MISTAKES) {
-            assert_eq!(
-                mistakes(&value),
-                [(field.to_owned(), message.to_owned())],
-                "{value}"
-            );
+            assert_eq!(mistakes(&value), [(field.to_owned(), message.to_owned())], "{value}");
         }
     }
 
@@ -471,10 +426,7 @@ mod tests {
             {"path": "$.a", "equals": null, "atLeast": "x"},
             {"not": {}},
         ]});
-        let fields: Vec<_> = mistakes(&value)
-            .into_iter()
-            .map(|(field, _)| field)
-            .collect();
+        let fields: Vec<_> = mistakes(&value).into_iter().map(|(field, _)| field).collect();
         assert_eq!(
             fields,
             [
@@ -488,15 +440,9 @@ mod tests {
                 "$.allOf[2].not",
             ]
         );
-        let list = [
-            written(&json!({"path": "$.a"})),
-            written(&json!({"path": "$.a", "in": 1})),
-        ];
+        let list = [written(&json!({"path": "$.a"})), written(&json!({"path": "$.a", "in": 1}))];
         let mistakes = Comparison::compile_all(&list, &names()).unwrap_err();
-        let fields: Vec<_> = mistakes
-            .iter()
-            .map(|mistake| mistake.field.to_string())
-            .collect();
+        let fields: Vec<_> = mistakes.iter().map(|mistake| mistake.field.to_string()).collect();
         assert_eq!(fields, ["$[0]", "$[1].in"]);
     }
 
@@ -512,17 +458,11 @@ mod tests {
     fn nesting_is_bounded() {
         let mut nested = written(&json!({"path": "$.a", "exists": true}));
         for _ in 0..16 {
-            nested = Written {
-                not: Some(Box::new(nested)),
-                ..Written::default()
-            };
+            nested = Written { not: Some(Box::new(nested)), ..Written::default() };
         }
         assert!(Comparison::compile(&nested, &names()).is_ok());
         for _ in 0..10_000 {
-            nested = Written {
-                not: Some(Box::new(nested)),
-                ..Written::default()
-            };
+            nested = Written { not: Some(Box::new(nested)), ..Written::default() };
         }
         let mistakes = Comparison::compile(&nested, &names()).unwrap_err();
         assert_eq!(mistakes.len(), 1);

@@ -62,37 +62,22 @@ impl FromStr for GoDuration {
 
 /// One number with its unit, in nanoseconds, and what follows it.
 fn part(text: &str) -> Result<(i128, &str), DurationError> {
-    let number_end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let number_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, rest) = text.split_at(number_end);
-    let unit_end = rest
-        .find(|c: char| c.is_ascii_digit() || c == '.')
-        .unwrap_or(rest.len());
+    let unit_end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
     let (unit, rest) = rest.split_at(unit_end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
         return Err(DurationError::Shape);
     }
     let unit = unit_nanoseconds(unit)?;
-    let whole = if whole.is_empty() {
-        Ok(0)
-    } else {
-        whole.parse::<i64>()
-    };
+    let whole = if whole.is_empty() { Ok(0) } else { whole.parse::<i64>() };
     let whole = whole.map_err(|_| DurationError::TooLong)?;
     // What is finer than a nanosecond is cut, as Go does; 18 digits are finer than that for every unit.
     let fraction = fraction.get(..18).unwrap_or(fraction);
     let places = u32::try_from(fraction.len()).unwrap_or(0);
-    let fraction = if fraction.is_empty() {
-        0
-    } else {
-        fraction.parse::<i128>().unwrap_or(0)
-    };
-    Ok((
-        i128::from(whole) * unit + fraction * unit / 10_i128.pow(places),
-        rest,
-    ))
+    let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<i128>().unwrap_or(0) };
+    Ok((i128::from(whole) * unit + fraction * unit / 10_i128.pow(places), rest))
 }
 
 fn unit_nanoseconds(unit: &str) -> Result<i128, DurationError> {

@@ -61,35 +61,20 @@ impl Judge<'_> {
             Test::Ready(wanted) => Ok(self.ready(subject.of(), *wanted, sense)),
             Test::Exists(wanted) => {
                 let found = self.found(subject)?;
-                Ok(self.several(
-                    subject,
-                    &found,
-                    single.some,
-                    &Statement::Exists(*wanted),
-                    sense,
-                ))
+                Ok(self.several(subject, &found, single.some, &Statement::Exists(*wanted), sense))
             }
             Test::Relates(relation) => {
                 let found = self.found(subject)?;
                 let wanted = self.terms(relation, subject, sense)?;
-                let statement = Statement::Relates {
-                    relation,
-                    wanted: &wanted,
-                };
+                let statement = Statement::Relates { relation, wanted: &wanted };
                 Ok(self.several(subject, &found, single.some, &statement, sense))
             }
             Test::Counts(relation) => {
                 let found = self.found(subject)?;
                 let wanted = self.terms(relation, subject, sense)?;
-                let statement = Statement::Relates {
-                    relation,
-                    wanted: &wanted,
-                };
-                let count = found
-                    .leaves
-                    .iter()
-                    .filter(|leaf| matches!(leaf, Leaf::Found(_)))
-                    .count();
+                let statement = Statement::Relates { relation, wanted: &wanted };
+                let count =
+                    found.leaves.iter().filter(|leaf| matches!(leaf, Leaf::Found(_))).count();
                 let count = Value::from(count);
                 let leaf = Leaf::Found(&count);
                 let about = About {
@@ -97,12 +82,7 @@ impl Judge<'_> {
                     leaf,
                     secret: false,
                 };
-                Ok(decided(
-                    &statement,
-                    &about,
-                    statement.judge(leaf, self.now),
-                    sense,
-                ))
+                Ok(decided(&statement, &about, statement.judge(leaf, self.now), sense))
             }
         }
     }
@@ -141,10 +121,9 @@ impl Judge<'_> {
         let wants_ready = sense.is_met(wanted);
         let met = |ready: bool| Truth::from(ready == wants_ready);
         match readiness.truth {
-            Truth::Unknown => Verdict::new(
-                Truth::Unknown,
-                format!("{name} is not known to be ready{reason}"),
-            ),
+            Truth::Unknown => {
+                Verdict::new(Truth::Unknown, format!("{name} is not known to be ready{reason}"))
+            }
             Truth::Holds if wants_ready => Verdict::new(met(true), format!("{name} is ready")),
             Truth::Holds => Verdict::new(met(true), format!("{name} is ready, should not be")),
             Truth::Fails => Verdict::new(met(false), format!("{name} is not ready{reason}")),
@@ -160,11 +139,8 @@ impl Judge<'_> {
         statement: &Statement<'_>,
         sense: Sense,
     ) -> Verdict {
-        let findings: Vec<_> = found
-            .leaves
-            .iter()
-            .map(|leaf| statement.judge(*leaf, self.now))
-            .collect();
+        let findings: Vec<_> =
+            found.leaves.iter().map(|leaf| statement.judge(*leaf, self.now)).collect();
         let look_again = findings.iter().filter_map(|finding| finding.flips).min();
         // The first value that decides alone: one that fails, or with `some` one that passes.
         let deciding = findings.iter().position(|finding| finding.holds == some);
@@ -173,21 +149,10 @@ impl Judge<'_> {
             && let (Some(finding), Some(leaf)) = (findings.get(at), found.leaves.get(at))
         {
             let label = subject.label_of_leaf(found.root, at);
-            let about = About {
-                label,
-                leaf: *leaf,
-                secret: found.secret,
-            };
-            return Verdict {
-                look_again,
-                ..decided(statement, &about, *finding, sense)
-            };
+            let about = About { label, leaf: *leaf, secret: found.secret };
+            return Verdict { look_again, ..decided(statement, &about, *finding, sense) };
         }
-        let holds = if findings.is_empty() {
-            !some && statement.of_none()
-        } else {
-            !some
-        };
+        let holds = if findings.is_empty() { !some && statement.of_none() } else { !some };
         let met = sense.is_met(holds);
         let first = found.leaves.first().copied().unwrap_or(Leaf::Missing);
         let predicate = statement.predicate(Sense::Affirmed, first, found.secret);
@@ -202,10 +167,7 @@ impl Judge<'_> {
             (_, false, false) if met => format!("every {label} {predicate}"),
             (_, false, false) => format!("every {label} {predicate}, one should not"),
         };
-        Verdict {
-            look_again,
-            ..Verdict::new(met, sentence)
-        }
+        Verdict { look_again, ..Verdict::new(met, sentence) }
     }
 }
 
@@ -220,8 +182,5 @@ fn decided(
     sense: Sense,
 ) -> Verdict {
     let sentence = statement.about(about, finding, sense);
-    Verdict {
-        look_again: finding.flips,
-        ..Verdict::new(sense.is_met(finding.holds), sentence)
-    }
+    Verdict { look_again: finding.flips, ..Verdict::new(sense.is_met(finding.holds), sentence) }
 }

@@ -36,10 +36,7 @@ impl Meaning {
 
     /// By its name in a rule.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, meaning)| meaning)
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, meaning)| meaning)
     }
 
     /// What a value on the left side must be, with its article.
@@ -54,24 +51,16 @@ impl Meaning {
 
     /// What the right side means.
     pub(super) fn of_right(self) -> Self {
-        if self == Self::Age {
-            Self::Duration
-        } else {
-            self
-        }
+        if self == Self::Age { Self::Duration } else { self }
     }
 
     /// Reads a value of the left side; an error says how such a value is written.
     pub(super) fn read(self, value: &Value) -> Result<Meant, String> {
-        let text = || {
-            value
-                .as_str()
-                .ok_or_else(|| format!("{} is text", self.noun()))
-        };
+        let text = || value.as_str().ok_or_else(|| format!("{} is text", self.noun()));
         match self {
-            Self::Quantity => Quantity::of(value)
-                .map(Meant::Quantity)
-                .map_err(|error| error.to_string()),
+            Self::Quantity => {
+                Quantity::of(value).map(Meant::Quantity).map_err(|error| error.to_string())
+            }
             Self::Semver => version(text()?).map(Meant::Version),
             Self::Time | Self::Age => time(text()?).map(Meant::Time),
             Self::Duration => text()?
@@ -116,14 +105,11 @@ fn version(text: &str) -> Result<Version, String> {
 fn time(text: &str) -> Result<Timestamp, String> {
     let wrong = || "a time is written like 2026-01-31T12:00:00Z".to_owned();
     let shape = text.get(..19).filter(|start| {
-        start
-            .bytes()
-            .zip("0000-00-00T00:00:00".bytes())
-            .all(|(byte, model)| match model {
-                b'0' => byte.is_ascii_digit(),
-                b'T' => byte.eq_ignore_ascii_case(&b'T'),
-                model => byte == model,
-            })
+        start.bytes().zip("0000-00-00T00:00:00".bytes()).all(|(byte, model)| match model {
+            b'0' => byte.is_ascii_digit(),
+            b'T' => byte.eq_ignore_ascii_case(&b'T'),
+            model => byte == model,
+        })
     });
     let zone = text
         .get(19..)
@@ -147,9 +133,7 @@ mod tests {
 
     fn order(meaning: Meaning, left: &str, right: &str) -> Ordering {
         let read = |text: &str| {
-            meaning
-                .read(&json!(text))
-                .unwrap_or_else(|error| panic!("{text}: {error}"))
+            meaning.read(&json!(text)).unwrap_or_else(|error| panic!("{text}: {error}"))
         };
         read(left).order(&read(right)).unwrap()
     }
@@ -163,15 +147,11 @@ mod tests {
             ("1.0.0-rc.10", "1.0.0-rc.9", Ordering::Greater),
             ("1.0.0+build.1", "1.0.0+build.2", Ordering::Equal),
         ] {
-            assert_eq!(
-                order(Meaning::Semver, left, right),
-                expected,
-                "{left} {right}"
-            );
+            assert_eq!(order(Meaning::Semver, left, right), expected, "{left} {right}");
         }
-        for text in [
-            "", "v", "1", "1.2", "vv1.2.3", "V1.2.3", "1.2.3.4", "01.2.3", " 1.2.3", "latest",
-        ] {
+        for text in
+            ["", "v", "1", "1.2", "vv1.2.3", "V1.2.3", "1.2.3.4", "01.2.3", " 1.2.3", "latest"]
+        {
             assert!(Meaning::Semver.read(&json!(text)).is_err(), "{text}");
         }
         assert!(Meaning::Semver.read(&json!(1)).is_err());
@@ -180,37 +160,13 @@ mod tests {
     #[test]
     fn times_are_instants() {
         for (left, right, expected) in [
-            (
-                "2026-01-01T12:00:00Z",
-                "2026-01-01T13:00:00+01:00",
-                Ordering::Equal,
-            ),
-            (
-                "2026-01-01t12:00:00z",
-                "2026-01-01T12:00:00.000Z",
-                Ordering::Equal,
-            ),
-            (
-                "2026-01-01T00:00:00.000000001Z",
-                "2026-01-01T00:00:00Z",
-                Ordering::Greater,
-            ),
-            (
-                "2026-01-01T00:00:00-23:59",
-                "2026-01-01T00:00:00Z",
-                Ordering::Greater,
-            ),
-            (
-                "1969-12-31T23:59:59.5Z",
-                "1970-01-01T00:00:00Z",
-                Ordering::Less,
-            ),
+            ("2026-01-01T12:00:00Z", "2026-01-01T13:00:00+01:00", Ordering::Equal),
+            ("2026-01-01t12:00:00z", "2026-01-01T12:00:00.000Z", Ordering::Equal),
+            ("2026-01-01T00:00:00.000000001Z", "2026-01-01T00:00:00Z", Ordering::Greater),
+            ("2026-01-01T00:00:00-23:59", "2026-01-01T00:00:00Z", Ordering::Greater),
+            ("1969-12-31T23:59:59.5Z", "1970-01-01T00:00:00Z", Ordering::Less),
         ] {
-            assert_eq!(
-                order(Meaning::Time, left, right),
-                expected,
-                "{left} {right}"
-            );
+            assert_eq!(order(Meaning::Time, left, right), expected, "{left} {right}");
         }
     }
 

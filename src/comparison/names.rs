@@ -39,11 +39,7 @@ impl RootKind {
 impl Names {
     /// With the name that `of` defaults to: `parent`, or `self` in `ready`.
     pub fn new(default: &str, kind: RootKind) -> Self {
-        Self {
-            default: default.to_owned(),
-            known: BTreeMap::new(),
-        }
-        .with(default, kind)
+        Self { default: default.to_owned(), known: BTreeMap::new() }.with(default, kind)
     }
 
     /// And one more name.

@@ -61,18 +61,11 @@ impl Compiler<'_> {
                         self.literal(operator, value, meaning, &field.child(index))
                     })
                     .collect();
-                literals
-                    .into_iter()
-                    .collect::<Option<Vec<_>>>()
-                    .map(Right::Literal)
+                literals.into_iter().collect::<Option<Vec<_>>>().map(Right::Literal)
             }
             Operand::Literal(value) if operator.takes_list() => {
                 let hint = format!("write `{}: [{}]`", operator.as_str(), show(value));
-                self.mistake(
-                    field.clone(),
-                    format!("`{}` takes a list", operator.as_str()),
-                    hint,
-                );
+                self.mistake(field.clone(), format!("`{}` takes a list", operator.as_str()), hint);
                 None
             }
             Operand::Literal(value) => self
@@ -128,10 +121,7 @@ impl Compiler<'_> {
             );
             return None;
         };
-        match RegexBuilder::new(pattern)
-            .size_limit(MAX_PATTERN)
-            .dfa_size_limit(MAX_PATTERN)
-            .build()
+        match RegexBuilder::new(pattern).size_limit(MAX_PATTERN).dfa_size_limit(MAX_PATTERN).build()
         {
             Ok(pattern) => Some(Right::Pattern(pattern)),
             Err(regex::Error::CompiledTooBig(_)) => {
@@ -171,10 +161,7 @@ impl Compiler<'_> {
             ),
             (value, Some(meaning)) => match meaning.read(value) {
                 Ok(meant) => {
-                    return Some(Literal {
-                        value: value.clone(),
-                        meant: Some(meant),
-                    });
+                    return Some(Literal { value: value.clone(), meant: Some(meant) });
                 }
                 Err(reason) => (format!("{} is not {}", show(value), meaning.noun()), reason),
             },
@@ -182,15 +169,11 @@ impl Compiler<'_> {
                 format!("`{name}` takes one value, not a list"),
                 "for several, use `allOf` or `anyOf`".to_owned(),
             ),
-            (value, None) if operator.orders() && !value.is_number() => (
-                format!("`{name}` compares numbers, {} is none", show(value)),
-                order_hint(value),
-            ),
+            (value, None) if operator.orders() && !value.is_number() => {
+                (format!("`{name}` compares numbers, {} is none", show(value)), order_hint(value))
+            }
             (value, None) => {
-                return Some(Literal {
-                    value: value.clone(),
-                    meant: None,
-                });
+                return Some(Literal { value: value.clone(), meant: None });
             }
         };
         self.mistake(field.clone(), message, hint);
@@ -204,11 +187,7 @@ impl Compiler<'_> {
         };
         if let Some(literal) = literals.iter().find(|literal| !literal.value.is_u64()) {
             let message = format!("{} is not a count", show(&literal.value));
-            self.mistake(
-                field.clone(),
-                message,
-                "a count is a whole number from 0".to_owned(),
-            );
+            self.mistake(field.clone(), message, "a count is a whole number from 0".to_owned());
         }
     }
 
@@ -220,19 +199,12 @@ impl Compiler<'_> {
         meaning: Option<Meaning>,
         at: &Location,
     ) {
-        let Some(default) = written
-            .reference
-            .default
-            .as_ref()
-            .filter(|default| !default.is_null())
+        let Some(default) = written.reference.default.as_ref().filter(|default| !default.is_null())
         else {
             return;
         };
         let wrong = match meaning {
-            Some(meaning) => meaning
-                .read(default)
-                .err()
-                .map(|reason| (meaning.noun(), reason)),
+            Some(meaning) => meaning.read(default).err().map(|reason| (meaning.noun(), reason)),
             None if operator.orders() && !default.is_number() => {
                 Some(("a number", order_hint(default)))
             }

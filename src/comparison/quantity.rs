@@ -70,12 +70,7 @@ impl Quantity {
         }
         let zero = digits == 0;
         let exponent = if zero { 0 } else { exponent };
-        Ok(Self {
-            negative: negative && !zero,
-            digits,
-            exponent,
-            notation,
-        })
+        Ok(Self { negative: negative && !zero, digits, exponent, notation })
     }
 
     /// Where its first digit stands: 1 for `1` to `9.9`.
@@ -120,9 +115,8 @@ impl FromStr for Quantity {
             Some(rest) => (true, rest),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
-        let end = unsigned
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(unsigned.len());
+        let end =
+            unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
@@ -137,9 +131,7 @@ impl FromStr for Quantity {
             "" => 0,
             digits => digits.parse::<u128>().map_err(|_| QuantityError::TooLong)?,
         };
-        let digits = digits
-            .checked_mul(suffix.factor)
-            .ok_or(QuantityError::TooLong)?;
+        let digits = digits.checked_mul(suffix.factor).ok_or(QuantityError::TooLong)?;
         let exponent = dropped - length(fraction)? + suffix.exponent;
         Self::new(negative, digits, exponent, suffix.notation)
     }
@@ -157,11 +149,7 @@ struct Suffix {
 
 impl Suffix {
     fn parse(text: &str) -> Result<Self, QuantityError> {
-        let decimal = |exponent| Self {
-            factor: 1,
-            exponent,
-            notation: Notation::Decimal,
-        };
+        let decimal = |exponent| Self { factor: 1, exponent, notation: Notation::Decimal };
         if let Some(at) = BINARY.iter().position(|suffix| *suffix == text) {
             return Ok(Self {
                 factor: 1 << (10 * (at + 1)),
@@ -178,11 +166,9 @@ impl Suffix {
             return Err(QuantityError::Shape);
         }
         match exponent.parse::<i32>() {
-            Ok(exponent) if exponent.abs() <= MAX_EXPONENT => Ok(Self {
-                factor: 1,
-                exponent,
-                notation: Notation::Exponent,
-            }),
+            Ok(exponent) if exponent.abs() <= MAX_EXPONENT => {
+                Ok(Self { factor: 1, exponent, notation: Notation::Exponent })
+            }
             _ => Err(QuantityError::TooLong),
         }
     }
@@ -241,9 +227,7 @@ impl fmt::Display for Quantity {
         if matches!(self.notation, Notation::Binary)
             && let Some(whole) = self.whole()
         {
-            let steps = usize::try_from(whole.trailing_zeros() / 10)
-                .unwrap_or(0)
-                .min(BINARY.len());
+            let steps = usize::try_from(whole.trailing_zeros() / 10).unwrap_or(0).min(BINARY.len());
             let suffix = steps.checked_sub(1).and_then(|at| BINARY.get(at));
             return match suffix {
                 Some(suffix) if whole > 0 => write!(f, "{}{suffix}", whole >> (10 * steps)),
@@ -270,8 +254,7 @@ mod tests {
     use serde_json::json;
 
     fn quantity(text: &str) -> Quantity {
-        text.parse()
-            .unwrap_or_else(|error| panic!("{text}: {error}"))
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     #[test]
@@ -317,24 +300,10 @@ mod tests {
             "", ".", "-", "+", "abc", "1K", "1ki", "1KI", "1 Gi", " 1", "1 ", "1e", "1E-", "1e+",
             "1e1.5", "1.2.3", "--1", "+-1", "1mm", "1Zi", "0x10", "1_000", "1,5", "1i", "١",
         ] {
-            assert_eq!(
-                text.parse::<Quantity>(),
-                Err(QuantityError::Shape),
-                "{text}"
-            );
+            assert_eq!(text.parse::<Quantity>(), Err(QuantityError::Shape), "{text}");
         }
-        for text in [
-            "1e1000",
-            "1e-1000",
-            "1e99999999999",
-            &"9".repeat(39),
-            &"9".repeat(100_000),
-        ] {
-            assert_eq!(
-                text.parse::<Quantity>(),
-                Err(QuantityError::TooLong),
-                "{text}"
-            );
+        for text in ["1e1000", "1e-1000", "1e99999999999", &"9".repeat(39), &"9".repeat(100_000)] {
+            assert_eq!(text.parse::<Quantity>(), Err(QuantityError::TooLong), "{text}");
         }
     }
 
@@ -343,10 +312,7 @@ mod tests {
         assert_eq!(Quantity::of(&json!(2)), Ok(quantity("2")));
         assert_eq!(Quantity::of(&json!(0.25)), Ok(quantity("250m")));
         assert_eq!(Quantity::of(&json!(1e300)), Ok(quantity("1e300")));
-        assert_eq!(
-            Quantity::of(&json!(u64::MAX)),
-            Ok(quantity("18446744073709551615"))
-        );
+        assert_eq!(Quantity::of(&json!(u64::MAX)), Ok(quantity("18446744073709551615")));
         for value in [json!(null), json!(true), json!([]), json!({})] {
             assert_eq!(Quantity::of(&value), Err(QuantityError::Shape), "{value}");
         }

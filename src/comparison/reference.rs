@@ -112,16 +112,9 @@ impl Reference {
             Root::Unknown { why } => return Found::Unknown(why),
         };
         let missing = self.default.as_ref().map_or(Leaf::Missing, Leaf::Default);
-        let leaves = self
-            .path
-            .lookup(root)
-            .into_iter()
-            .map(|leaf| leaf.map_or(missing, Leaf::Found));
-        Found::Values(Values {
-            root,
-            leaves: leaves.collect(),
-            secret,
-        })
+        let leaves =
+            self.path.lookup(root).into_iter().map(|leaf| leaf.map_or(missing, Leaf::Found));
+        Found::Values(Values { root, leaves: leaves.collect(), secret })
     }
 
     /// As sentences name it: `deployment $.status.replicas`, or the name alone for the whole object.

@@ -37,14 +37,8 @@ impl Relation {
         let Some(value) = leaf.value() else {
             return Finding::default();
         };
-        let unfit = |noun| Finding {
-            unfit: Some(noun),
-            ..Finding::default()
-        };
-        let holds = |holds| Finding {
-            holds,
-            ..Finding::default()
-        };
+        let unfit = |noun| Finding { unfit: Some(noun), ..Finding::default() };
+        let holds = |holds| Finding { holds, ..Finding::default() };
         let left = match self.meaning {
             Some(meaning) => match meaning.read(value) {
                 Ok(meant) => Some(meant),
@@ -90,23 +84,17 @@ impl Relation {
                 let age = now.as_nanosecond() - time.as_nanosecond();
                 let reached = time.as_nanosecond() + duration.nanoseconds();
                 // "More than" turns over one step after "at least" does.
-                let step = i128::from(matches!(
-                    self.operator,
-                    Operator::MoreThan | Operator::AtMost
-                ));
-                flips = Timestamp::from_nanosecond(reached + step)
-                    .ok()
-                    .filter(|flips| *flips > now);
+                let step =
+                    i128::from(matches!(self.operator, Operator::MoreThan | Operator::AtMost));
+                flips =
+                    Timestamp::from_nanosecond(reached + step).ok().filter(|flips| *flips > now);
                 Some(age.cmp(&duration.nanoseconds()))
             }
             (Some(left), Some(right)) => left.order(right),
             _ => match (value, term.value) {
                 (Value::Number(left), Value::Number(right)) => Some(equality::order(left, right)),
                 _ => {
-                    return Finding {
-                        unfit: Some("a number"),
-                        ..Finding::default()
-                    };
+                    return Finding { unfit: Some("a number"), ..Finding::default() };
                 }
             },
         };
@@ -116,11 +104,7 @@ impl Relation {
             Operator::MoreThan => ordering.is_gt(),
             _ => ordering.is_lt(),
         });
-        Finding {
-            holds,
-            flips,
-            unfit: None,
-        }
+        Finding { holds, flips, unfit: None }
     }
 }
 

@@ -68,20 +68,11 @@ impl Relation {
                     meant: literal.meant.as_ref().map(Cow::Borrowed),
                 };
                 let terms = literals.iter().map(term).collect();
-                Wanted::Terms(Terms {
-                    list: terms,
-                    pattern: None,
-                    source: None,
-                    secret: false,
-                })
+                Wanted::Terms(Terms { list: terms, pattern: None, source: None, secret: false })
             }
             Right::Pattern(pattern) => {
-                let terms = Terms {
-                    list: vec![],
-                    pattern: Some(pattern),
-                    source: None,
-                    secret: false,
-                };
+                let terms =
+                    Terms { list: vec![], pattern: Some(pattern), source: None, secret: false };
                 Wanted::Terms(terms)
             }
             Right::Reference(reference) => self.wanted_of(reference, scope),
@@ -94,11 +85,7 @@ impl Relation {
             Found::Values(found) => found,
         };
         let label = reference.label();
-        let mut values: Vec<&Value> = found
-            .leaves
-            .iter()
-            .filter_map(|leaf| leaf.value())
-            .collect();
+        let mut values: Vec<&Value> = found.leaves.iter().filter_map(|leaf| leaf.value()).collect();
         if reference.path.is_singular() {
             match (values.as_slice(), self.operator.takes_list()) {
                 ([], _) => return Wanted::Unusable(format!("{label} is missing")),
@@ -113,10 +100,7 @@ impl Relation {
         let mut terms = Vec::with_capacity(values.len());
         for value in values {
             match self.read_right(value) {
-                Ok(meant) => terms.push(Term {
-                    value,
-                    meant: meant.map(Cow::Owned),
-                }),
+                Ok(meant) => terms.push(Term { value, meant: meant.map(Cow::Owned) }),
                 Err(noun) => {
                     let shown = show_or_hide(value, found.secret);
                     return Wanted::Unusable(format!("{label} is {shown}, which is not {noun}"));
@@ -151,11 +135,7 @@ impl Relation {
         // "It is X" together with "equal to Y" tells a secret X, "at least Y" does not.
         if beside_secret && !self.operator.orders() {
             let is_pattern = self.operator == Operator::Matches;
-            let what = if is_pattern {
-                "the pattern"
-            } else {
-                "the value"
-            };
+            let what = if is_pattern { "the pattern" } else { "the value" };
             return match source {
                 Some(source) => format!("{what} of {source}"),
                 None => format!("{what} in the rule"),

@@ -92,10 +92,7 @@ fn write_value(out: &mut String, value: &Value) {
 }
 
 fn write_text(out: &mut String, text: &str) {
-    let shown = text
-        .char_indices()
-        .nth(MAX_CHARS)
-        .map_or(text, |(end, _)| &text[..end]);
+    let shown = text.char_indices().nth(MAX_CHARS).map_or(text, |(end, _)| &text[..end]);
     // Rust's escapes cover what a terminal or a reader could be deceived with, which JSON's do not.
     let _written = write!(out, "{shown:?}");
 }

@@ -19,9 +19,7 @@ impl Compiler<'_> {
         }
         let subject = self.reference(&written.reference, at);
         let meaning = self.meaning(written, at);
-        let many = subject
-            .as_ref()
-            .is_none_or(|subject| !subject.path.is_singular());
+        let many = subject.as_ref().is_none_or(|subject| !subject.path.is_singular());
         if written.some == Some(true) && !many && written.count.is_none() {
             let hint = "`some` is for paths such as `$.a[*].b`".to_owned();
             self.mistake(
@@ -38,11 +36,7 @@ impl Compiler<'_> {
             tests.push(self.count(count, written, at));
         }
         let test = tests.pop().flatten()?;
-        Some(Single {
-            subject: subject?,
-            some: written.some == Some(true),
-            test,
-        })
+        Some(Single { subject: subject?, some: written.some == Some(true), test })
     }
 
     fn test(
@@ -82,11 +76,7 @@ impl Compiler<'_> {
                 }
                 self.check_default(written, operator, meaning, at);
                 let right = self.right(operator, operand, meaning, &field)?;
-                Some(Test::Relates(Relation {
-                    operator,
-                    meaning,
-                    right,
-                }))
+                Some(Test::Relates(Relation { operator, meaning, right }))
             }
         }
     }
@@ -112,16 +102,8 @@ impl Compiler<'_> {
         }
         // Readiness belongs to the object as a whole.
         let path = Path::parse("$").ok()?;
-        let subject = Reference {
-            of,
-            path,
-            default: None,
-        };
-        Some(Single {
-            subject,
-            some: false,
-            test: Test::Ready(flag?),
-        })
+        let subject = Reference { of, path, default: None };
+        Some(Single { subject, some: false, test: Test::Ready(flag?) })
     }
 
     fn count(
@@ -137,10 +119,7 @@ impl Compiler<'_> {
         ];
         self.check_without("count", &present, at);
         let at = at.child("count");
-        let keys: Vec<_> = operators
-            .iter()
-            .map(|(operator, _)| operator.as_str())
-            .collect();
+        let keys: Vec<_> = operators.iter().map(|(operator, _)| operator.as_str()).collect();
         self.check_one_of(&keys, &at);
         let mut tests = Vec::new();
         for (operator, operand) in operators {
@@ -161,11 +140,7 @@ impl Compiler<'_> {
             }
             if let Some(right) = self.right(*operator, operand, None, &field) {
                 self.check_counts(&right, &field);
-                tests.push(Test::Counts(Relation {
-                    operator: *operator,
-                    meaning: None,
-                    right,
-                }));
+                tests.push(Test::Counts(Relation { operator: *operator, meaning: None, right }));
             }
         }
         tests.pop()

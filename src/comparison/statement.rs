@@ -55,10 +55,7 @@ impl Statement<'_> {
         match self {
             Self::Exists(wanted) => {
                 let there = leaf.value().is_some_and(|value| !value.is_null());
-                Finding {
-                    holds: there == *wanted,
-                    ..Finding::default()
-                }
+                Finding { holds: there == *wanted, ..Finding::default() }
             }
             Self::Relates { relation, wanted } => relation.judge(leaf, wanted, now),
         }
@@ -77,21 +74,14 @@ impl Statement<'_> {
         }
         let comparable = about.leaf != Leaf::Missing && finding.unfit.is_none();
         if comparable && self.adds_to_the_fact(sense) {
-            return format!(
-                "{fact}, which {}",
-                self.predicate(sense, about.leaf, about.secret)
-            );
+            return format!("{fact}, which {}", self.predicate(sense, about.leaf, about.secret));
         }
         fact
     }
 
     /// What was found: `S is 0`.
     fn fact(&self, about: &About<'_>, finding: Finding) -> String {
-        let About {
-            label,
-            leaf,
-            secret,
-        } = about;
+        let About { label, leaf, secret } = about;
         let (relation, wanted) = match self {
             Self::Exists(_) => {
                 return match leaf.value() {
@@ -102,10 +92,7 @@ impl Statement<'_> {
             }
             Self::Relates { relation, wanted } => (*relation, *wanted),
         };
-        let unfit = finding
-            .unfit
-            .map(|noun| format!(", which is not {noun}"))
-            .unwrap_or_default();
+        let unfit = finding.unfit.map(|noun| format!(", which is not {noun}")).unwrap_or_default();
         match leaf {
             Leaf::Missing => format!("{label} is missing"),
             _ if relation.meaning == Some(Meaning::Age) && finding.unfit.is_none() => {
@@ -113,10 +100,7 @@ impl Statement<'_> {
                 format!("{label} {}", age_fact(relation, finding.holds, &wanted))
             }
             Leaf::Found(value) => {
-                format!(
-                    "{label} is {}{unfit}",
-                    relation.show_found(value, *secret, wanted)
-                )
+                format!("{label} is {}{unfit}", relation.show_found(value, *secret, wanted))
             }
             Leaf::Default(value) => format!("{label} is {} by default{unfit}", show(value)),
         }
@@ -125,12 +109,9 @@ impl Statement<'_> {
     /// About several: `is at least 1`, `does not contain "x"`.
     pub(super) fn predicate(&self, sense: Sense, beside: Leaf<'_>, secret: bool) -> String {
         match self {
-            Self::Exists(wanted) => if sense.is_met(*wanted) {
-                "exists"
-            } else {
-                "is missing"
+            Self::Exists(wanted) => {
+                if sense.is_met(*wanted) { "exists" } else { "is missing" }.to_owned()
             }
-            .to_owned(),
             Self::Relates { relation, .. } => {
                 let (verb, negative, object) = words(relation);
                 let text = match (verb, sense.is_met(!negative)) {
@@ -141,11 +122,7 @@ impl Statement<'_> {
                     (Verb::Match, true) => "matches",
                     (Verb::Match, false) => "does not match",
                 };
-                format!(
-                    "{text} {object}{}{}",
-                    self.wanted_beside(beside, secret),
-                    ago(relation)
-                )
+                format!("{text} {object}{}{}", self.wanted_beside(beside, secret), ago(relation))
             }
         }
     }
@@ -153,12 +130,9 @@ impl Statement<'_> {
     /// What should be: `should be at least 1`, `should not match "x"`.
     fn demand(&self, sense: Sense, beside: Leaf<'_>, secret: bool) -> String {
         match self {
-            Self::Exists(wanted) => if sense.is_met(*wanted) {
-                "should exist"
-            } else {
-                "should not"
+            Self::Exists(wanted) => {
+                if sense.is_met(*wanted) { "should exist" } else { "should not" }.to_owned()
             }
-            .to_owned(),
             Self::Relates { relation, .. } => {
                 let (verb, negative, object) = words(relation);
                 let not = if sense.is_met(!negative) { "" } else { "not " };
@@ -217,11 +191,7 @@ fn words(relation: &Relation) -> (Verb, bool, &'static str) {
 }
 
 fn ago(relation: &Relation) -> &'static str {
-    if relation.meaning == Some(Meaning::Age) {
-        " ago"
-    } else {
-        ""
-    }
+    if relation.meaning == Some(Meaning::Age) { " ago" } else { "" }
 }
 
 /// An age is never shown itself, since it grows: only how it relates to what is wanted.

@@ -7,12 +7,7 @@ pub fn closest<'k>(wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Opt
     let wrong: Vec<char> = wrong.to_lowercase().chars().take(MAX_LENGTH).collect();
     known
         .into_iter()
-        .map(|word| {
-            (
-                distance(&wrong, &word.to_lowercase().chars().collect::<Vec<_>>()),
-                word,
-            )
-        })
+        .map(|word| (distance(&wrong, &word.to_lowercase().chars().collect::<Vec<_>>()), word))
         .filter(|(distance, word)| *distance <= word.chars().count().div_ceil(3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
@@ -65,10 +60,7 @@ mod tests {
     #[test]
     fn distances_are_those_of_levenshtein() {
         let of = |left: &str, right: &str| {
-            distance(
-                &left.chars().collect::<Vec<_>>(),
-                &right.chars().collect::<Vec<_>>(),
-            )
+            distance(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>())
         };
         for (left, right, expected) in [
             ("", "", 0),

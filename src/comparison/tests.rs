@@ -10,10 +10,7 @@ use std::collections::BTreeMap;
 pub(super) fn written(value: &Value) -> Written {
     let map = value.as_object().unwrap();
     let list = |value: &Value| value.as_array().unwrap().iter().map(written).collect();
-    let mut out = Written {
-        reference: reference(value),
-        ..Written::default()
-    };
+    let mut out = Written { reference: reference(value), ..Written::default() };
     for (key, value) in map {
         match key.as_str() {
             "as" => out.meaning = Some(value.as_str().unwrap().to_owned()),
@@ -31,9 +28,7 @@ pub(super) fn written(value: &Value) -> Written {
 
 fn operators(value: &Value) -> Vec<(Operator, Operand)> {
     let map = value.as_object().unwrap();
-    map.iter()
-        .filter_map(|(key, value)| Some((Operator::named(key)?, operand(value))))
-        .collect()
+    map.iter().filter_map(|(key, value)| Some((Operator::named(key)?, operand(value)))).collect()
 }
 
 fn operand(value: &Value) -> Operand {
@@ -45,11 +40,7 @@ fn operand(value: &Value) -> Operand {
 
 fn reference(value: &Value) -> WrittenReference {
     let text = |key: &str| value.get(key).map(|text| text.as_str().unwrap().to_owned());
-    WrittenReference {
-        of: text("of"),
-        path: text("path"),
-        default: value.get("default").cloned(),
-    }
+    WrittenReference { of: text("of"), path: text("path"), default: value.get("default").cloned() }
 }
 
 /// A table: a comparison on one line, what is claimed about it on the next.
@@ -96,9 +87,7 @@ impl Scope for Objects {
         match self.present.get(name) {
             Some(value) if name == "creds" => Root::Secret(value),
             Some(value) => Root::Present(value),
-            None => Root::Unknown {
-                why: format!("{name} does not exist yet"),
-            },
+            None => Root::Unknown { why: format!("{name} does not exist yet") },
         }
     }
 
@@ -109,10 +98,7 @@ impl Scope for Objects {
             Truth::Unknown => "it does not exist yet",
         };
         assert_ne!(name, "parent", "only what can be ready is asked");
-        Readiness {
-            truth: self.ready,
-            reason: reason.to_owned(),
-        }
+        Readiness { truth: self.ready, reason: reason.to_owned() }
     }
 }
 
@@ -134,10 +120,7 @@ fn objects() -> Objects {
         ("creds", json!({"data": {"password": "hunter2", "n": 3}})),
         ("ns", json!("shop")),
     ];
-    Objects {
-        present: present.into_iter().collect(),
-        ready: Truth::Fails,
-    }
+    Objects { present: present.into_iter().collect(), ready: Truth::Fails }
 }
 
 fn now() -> Timestamp {
@@ -220,28 +203,17 @@ fn every_operator_answers_match_mismatch_missing_null_and_the_unknown() {
         assert_eq!(truth(matching), Holds, "{operator} {matching}");
         assert_eq!(truth(mismatching), Fails, "{operator} {mismatching}");
         assert_eq!(truth("$.null"), null, "{operator}");
-        for missing in [
-            "$.nothing",
-            "$.nothing.deep",
-            "$.list[9]",
-            "$.conditions[?@.type == 'X'].status",
-        ] {
+        for missing in
+            ["$.nothing", "$.nothing.deep", "$.list[9]", "$.conditions[?@.type == 'X'].status"]
+        {
             assert_eq!(truth(missing), Fails, "{operator} {missing}");
         }
         let mut unknown = at("$.x", &operator);
         unknown["of"] = json!("service");
         assert_eq!(verdict(&unknown).truth, Unknown, "{operator}");
         let denied = |path: &str| verdict(&json!({"not": at(path, &operator)})).truth;
-        assert_eq!(
-            (denied(matching), denied(mismatching)),
-            (Fails, Holds),
-            "not {operator}"
-        );
-        assert_eq!(
-            verdict(&json!({"not": unknown})).truth,
-            Unknown,
-            "not {operator}"
-        );
+        assert_eq!((denied(matching), denied(mismatching)), (Fails, Holds), "not {operator}");
+        assert_eq!(verdict(&json!({"not": unknown})).truth, Unknown, "not {operator}");
     }
 }
 
@@ -311,53 +283,26 @@ fn over_nothing_every_value_passes_and_no_value_does() {
                 value["some"] = json!(some);
                 verdict(&value).truth
             };
-            assert_eq!(
-                (some(false), some(true)),
-                (Holds, Fails),
-                "{path} {operator}"
-            );
+            assert_eq!((some(false), some(true)), (Holds, Fails), "{path} {operator}");
         }
-        assert_eq!(
-            verdict(&at(path, &json!({"exists": true}))).truth,
-            Fails,
-            "{path}"
-        );
+        assert_eq!(verdict(&at(path, &json!({"exists": true}))).truth, Fails, "{path}");
         assert_eq!(
             verdict(&at(path, &json!({"exists": true, "some": true}))).truth,
             Fails,
             "{path}"
         );
-        assert_eq!(
-            verdict(&at(path, &json!({"count": {"equals": 0}}))).truth,
-            Holds,
-            "{path}"
-        );
+        assert_eq!(verdict(&at(path, &json!({"count": {"equals": 0}}))).truth, Holds, "{path}");
     }
 }
 
 #[test]
 fn a_default_takes_the_place_of_what_is_missing_but_not_of_null() {
     let truth = |value: Value| verdict(&value).truth;
-    assert_eq!(
-        truth(json!({"path": "$.nothing", "default": 0, "atLeast": 1})),
-        Fails
-    );
-    assert_eq!(
-        truth(json!({"path": "$.nothing", "default": 1, "atLeast": 1})),
-        Holds
-    );
-    assert_eq!(
-        truth(json!({"path": "$.null", "default": 1, "atLeast": 1})),
-        Fails
-    );
-    assert_eq!(
-        truth(json!({"path": "$.one", "default": 5, "equals": 1})),
-        Holds
-    );
-    assert_eq!(
-        truth(json!({"path": "$.mixed[0:2].n", "default": 90, "atLeast": 80})),
-        Holds
-    );
+    assert_eq!(truth(json!({"path": "$.nothing", "default": 0, "atLeast": 1})), Fails);
+    assert_eq!(truth(json!({"path": "$.nothing", "default": 1, "atLeast": 1})), Holds);
+    assert_eq!(truth(json!({"path": "$.null", "default": 1, "atLeast": 1})), Fails);
+    assert_eq!(truth(json!({"path": "$.one", "default": 5, "equals": 1})), Holds);
+    assert_eq!(truth(json!({"path": "$.mixed[0:2].n", "default": 90, "atLeast": 80})), Holds);
     assert_eq!(
         truth(
             json!({"path": "$.conditions[?@.type == 'X'].status", "default": "?", "equals": "?"})
@@ -369,18 +314,12 @@ fn a_default_takes_the_place_of_what_is_missing_but_not_of_null() {
         Holds,
         "nothing is missing"
     );
-    assert_eq!(
-        truth(json!({"of": "service", "path": "$.x", "default": 1, "equals": 1})),
-        Unknown
-    );
+    assert_eq!(truth(json!({"of": "service", "path": "$.x", "default": 1, "equals": 1})), Unknown);
     assert_eq!(
         truth(json!({"path": "$.one", "equals": {"path": "$.nothing", "default": 1}})),
         Holds
     );
-    assert_eq!(
-        truth(json!({"path": "$.one", "in": {"path": "$.nothing", "default": [1]}})),
-        Holds
-    );
+    assert_eq!(truth(json!({"path": "$.one", "in": {"path": "$.nothing", "default": [1]}})), Holds);
 }
 
 #[test]
@@ -388,27 +327,13 @@ fn counts_count_what_is_there() {
     let truth = |path: &str, count: Value| verdict(&json!({"path": path, "count": count})).truth;
     assert_eq!(truth("$.ports[*]", json!({"equals": 3})), Holds);
     assert_eq!(truth("$.ports[?@.n > 100]", json!({"atLeast": 2})), Holds);
-    assert_eq!(
-        truth("$.mixed[*].n", json!({"equals": 2})),
-        Holds,
-        "null is there, missing is not"
-    );
+    assert_eq!(truth("$.mixed[*].n", json!({"equals": 2})), Holds, "null is there, missing is not");
     assert_eq!(truth("$.nothing", json!({"equals": 0})), Holds);
-    assert_eq!(
-        truth("$.list", json!({"equals": 1})),
-        Holds,
-        "the list itself is one value"
-    );
+    assert_eq!(truth("$.list", json!({"equals": 1})), Holds, "the list itself is one value");
     assert_eq!(truth("$.ports[*]", json!({"in": [1, 2]})), Fails);
+    assert_eq!(truth("$.ports[*]", json!({"lessThan": {"path": "$.five"}})), Holds);
     assert_eq!(
-        truth("$.ports[*]", json!({"lessThan": {"path": "$.five"}})),
-        Holds
-    );
-    assert_eq!(
-        truth(
-            "$.ports[*]",
-            json!({"equals": {"of": "deployment", "path": "$.status.replicas"}})
-        ),
+        truth("$.ports[*]", json!({"equals": {"of": "deployment", "path": "$.status.replicas"}})),
         Holds
     );
     let unknown = json!({"of": "service", "path": "$.ports[*]", "count": {"equals": 0}});
@@ -420,37 +345,13 @@ fn readiness_has_three_values() {
     for (ready, wanted, truth, sentence) in [
         (Holds, true, Holds, "deployment is ready"),
         (Holds, false, Fails, "deployment is ready, should not be"),
-        (
-            Fails,
-            true,
-            Fails,
-            "deployment is not ready: 1 of 3 replicas are available",
-        ),
-        (
-            Fails,
-            false,
-            Holds,
-            "deployment is not ready: 1 of 3 replicas are available",
-        ),
-        (
-            Unknown,
-            true,
-            Unknown,
-            "deployment is not known to be ready: it does not exist yet",
-        ),
-        (
-            Unknown,
-            false,
-            Unknown,
-            "deployment is not known to be ready: it does not exist yet",
-        ),
+        (Fails, true, Fails, "deployment is not ready: 1 of 3 replicas are available"),
+        (Fails, false, Holds, "deployment is not ready: 1 of 3 replicas are available"),
+        (Unknown, true, Unknown, "deployment is not known to be ready: it does not exist yet"),
+        (Unknown, false, Unknown, "deployment is not known to be ready: it does not exist yet"),
     ] {
         let scope = Objects { ready, ..objects() };
-        let expected = Verdict {
-            truth,
-            sentence: sentence.into(),
-            look_again: None,
-        };
+        let expected = Verdict { truth, sentence: sentence.into(), look_again: None };
         let comparison = json!({"of": "deployment", "ready": wanted});
         assert_eq!(compile(&comparison).evaluate(&scope, now()), expected);
         let denied = json!({"not": {"of": "deployment", "ready": !wanted}});
@@ -479,11 +380,7 @@ fn a_right_side_that_cannot_be_compared_with_fails_and_says_why() {
 "#,
     ) {
         let found = verdict(&value);
-        assert_eq!(
-            (found.truth, found.sentence.as_str()),
-            (named(truth), sentence),
-            "{value}"
-        );
+        assert_eq!((found.truth, found.sentence.as_str()), (named(truth), sentence), "{value}");
     }
 }
 
@@ -491,26 +388,14 @@ fn a_right_side_that_cannot_be_compared_with_fails_and_says_why() {
 fn numbers_are_exact_and_text_is_no_number() {
     let truth = |value: Value| verdict(&value).truth;
     assert_eq!(truth(json!({"path": "$.one", "equals": 1.0})), Holds);
-    assert_eq!(
-        truth(json!({"path": "$.big", "equals": 9_007_199_254_740_992_i64})),
-        Fails
-    );
-    assert_eq!(
-        truth(json!({"path": "$.big", "moreThan": 9_007_199_254_740_992_i64})),
-        Holds
-    );
-    assert_eq!(
-        truth(json!({"path": "$.big", "moreThan": 9_007_199_254_740_992.0})),
-        Holds
-    );
+    assert_eq!(truth(json!({"path": "$.big", "equals": 9_007_199_254_740_992_i64})), Fails);
+    assert_eq!(truth(json!({"path": "$.big", "moreThan": 9_007_199_254_740_992_i64})), Holds);
+    assert_eq!(truth(json!({"path": "$.big", "moreThan": 9_007_199_254_740_992.0})), Holds);
     assert_eq!(truth(json!({"path": "$.digits", "equals": 8080})), Fails);
     assert_eq!(truth(json!({"path": "$.digits", "notEquals": 8080})), Holds);
     assert_eq!(truth(json!({"path": "$.digits", "atLeast": 1})), Fails);
     assert_eq!(truth(json!({"path": "$.yes", "equals": "true"})), Fails);
-    assert_eq!(
-        truth(json!({"path": "$.map", "equals": {"path": "$.same"}})),
-        Holds
-    );
+    assert_eq!(truth(json!({"path": "$.map", "equals": {"path": "$.same"}})), Holds);
     assert_eq!(
         truth(json!({"path": "$.memory", "equals": {"of": "deployment", "path": "$.spec.memory"}})),
         Fails
@@ -682,10 +567,7 @@ fn secret_values_appear_in_no_sentence() {
         "parent $.text is a value of 6 characters, should be a value of 7 characters (creds $.data.password)"
     );
     let number = json!({"of": "creds", "path": "$.data.n", "atLeast": 5});
-    assert_eq!(
-        verdict(&number).sentence,
-        "creds $.data.n is a hidden value, should be at least 5"
-    );
+    assert_eq!(verdict(&number).sentence, "creds $.data.n is a hidden value, should be at least 5");
 }
 
 #[test]
@@ -722,21 +604,13 @@ fn an_age_tells_when_it_turns_over_and_no_time_that_moves() {
         assert_eq!(look_again.is_none(), flips == "never");
         assert_eq!(
             verdict(&value),
-            Verdict {
-                truth,
-                sentence: sentence.into(),
-                look_again
-            },
+            Verdict { truth, sentence: sentence.into(), look_again },
             "{value}"
         );
         let at_time = |time: Timestamp| compile(&value).evaluate(&objects(), time).truth;
         if let Some(time) = look_again {
             let just_before = Timestamp::from_nanosecond(time.as_nanosecond() - 1).unwrap();
-            assert_eq!(
-                (at_time(just_before), at_time(time)),
-                (truth, !truth),
-                "{value}"
-            );
+            assert_eq!((at_time(just_before), at_time(time)), (truth, !truth), "{value}");
         }
     }
 }
@@ -752,11 +626,7 @@ fn the_time_to_look_again_passes_through_combinations() {
     assert_eq!(verdict(&many).look_again, in_an_hour);
     let denied = json!({"not": {"path": "$.born", "as": "age", "lessThan": "2h"}});
     let sentence = "parent $.born is less than 2h ago, should not be less than 2h ago";
-    let expected = Verdict {
-        truth: Fails,
-        sentence: sentence.into(),
-        look_again: in_an_hour,
-    };
+    let expected = Verdict { truth: Fails, sentence: sentence.into(), look_again: in_an_hour };
     assert_eq!(verdict(&denied), expected);
     let far = json!({
         "path": "$.far", "default": "9999-12-30T22:00:00Z", "as": "age", "atLeast": "2000000h"
@@ -775,21 +645,12 @@ fn ages_of_a_future_time_are_negative() {
 
 #[test]
 fn a_list_of_comparisons_holds_if_all_do() {
-    let list = [
-        json!({"path": "$.one", "equals": 1}),
-        json!({"path": "$.five", "equals": 5}),
-    ];
+    let list = [json!({"path": "$.one", "equals": 1}), json!({"path": "$.five", "equals": 5})];
     let list: Vec<_> = list.iter().map(written).collect();
     let compiled = Comparison::compile_all(&list, &names()).unwrap();
     let verdict = Comparison::evaluate_all(&compiled, &objects(), now());
-    assert_eq!(
-        verdict,
-        Verdict::new(Holds, "parent $.one is 1; parent $.five is 5")
-    );
-    assert_eq!(
-        Comparison::evaluate_all(&[], &objects(), now()),
-        Verdict::new(Holds, "")
-    );
+    assert_eq!(verdict, Verdict::new(Holds, "parent $.one is 1; parent $.five is 5"));
+    assert_eq!(Comparison::evaluate_all(&[], &objects(), now()), Verdict::new(Holds, ""));
 }
 
 #[test]
@@ -808,20 +669,11 @@ fn a_comparison_names_what_it_reads() {
     let paths: Vec<_> = comparison
         .paths_by_root()
         .into_iter()
-        .map(|(root, paths)| {
-            (
-                root,
-                paths.into_iter().map(Path::as_str).collect::<Vec<_>>(),
-            )
-        })
+        .map(|(root, paths)| (root, paths.into_iter().map(Path::as_str).collect::<Vec<_>>()))
         .collect();
     assert_eq!(
         paths,
-        [
-            ("creds", vec!["$.n"]),
-            ("deployment", vec!["$.a", "$.c[*]"]),
-            ("parent", vec!["$.b"])
-        ]
+        [("creds", vec!["$.n"]), ("deployment", vec!["$.a", "$.c[*]"]), ("parent", vec!["$.b"])]
     );
 }
 
@@ -833,27 +685,15 @@ fn a_reference_alone_tells_values_missing_ones_and_the_unknown() {
         match reference.find(&scope) {
             Found::Unknown(why) => json!(why),
             Found::Values(values) => {
-                json!(
-                    values
-                        .leaves
-                        .iter()
-                        .map(|leaf| leaf.value().cloned())
-                        .collect::<Vec<_>>()
-                )
+                json!(values.leaves.iter().map(|leaf| leaf.value().cloned()).collect::<Vec<_>>())
             }
         }
     };
     assert_eq!(find(json!({"path": "$.list"})), json!([["a", "b"]]));
     assert_eq!(find(json!({"path": "$.list[*]"})), json!(["a", "b"]));
     assert_eq!(find(json!({"path": "$.nothing"})), json!([null]));
-    assert_eq!(
-        find(json!({"path": "$.nothing", "default": []})),
-        json!([[]])
-    );
-    assert_eq!(
-        find(json!({"of": "gone", "path": "$.x"})),
-        json!("gone does not exist yet")
-    );
+    assert_eq!(find(json!({"path": "$.nothing", "default": []})), json!([[]]));
+    assert_eq!(find(json!({"of": "gone", "path": "$.x"})), json!("gone does not exist yet"));
 }
 
 /// Comparisons over the objects above, of all three values.

@@ -56,11 +56,7 @@ const MAX_SENTENCE: usize = 1_000;
 impl Verdict {
     /// A verdict that time does not change.
     pub fn new(truth: impl Into<Truth>, sentence: impl Into<String>) -> Self {
-        Self {
-            truth: truth.into(),
-            sentence: sentence.into(),
-            look_again: None,
-        }
+        Self { truth: truth.into(), sentence: sentence.into(), look_again: None }
     }
 
     /// All must hold; of nothing, it holds.
@@ -73,10 +69,7 @@ impl Verdict {
         let alternatives = parts.len();
         let verdict = Self::combine(parts, Truth::Holds);
         if verdict.truth == Truth::Fails && alternatives > 1 {
-            return Self {
-                sentence: format!("none holds: {}", verdict.sentence),
-                ..verdict
-            };
+            return Self { sentence: format!("none holds: {}", verdict.sentence), ..verdict };
         }
         verdict
     }
@@ -84,28 +77,19 @@ impl Verdict {
     /// `deciding` decides if one part has it, else unknown if one part has that, else the opposite of `deciding`.
     fn combine(parts: &[Self], deciding: Truth) -> Self {
         let has = |truth: Truth| parts.iter().any(|part| part.truth == truth);
-        let truth = [deciding, Truth::Unknown]
-            .into_iter()
-            .find(|truth| has(*truth))
-            .unwrap_or(!deciding);
+        let truth =
+            [deciding, Truth::Unknown].into_iter().find(|truth| has(*truth)).unwrap_or(!deciding);
         let relevant = || parts.iter().filter(|part| part.truth == truth);
         // Also where another part decides for now: the sentence may change with a part before the truth does.
         let look_again = parts.iter().filter_map(|part| part.look_again).min();
-        Self {
-            truth,
-            sentence: join(relevant().map(|part| part.sentence.as_str())),
-            look_again,
-        }
+        Self { truth, sentence: join(relevant().map(|part| part.sentence.as_str())), look_again }
     }
 }
 
 fn join<'s>(sentences: impl Iterator<Item = &'s str>) -> String {
     let mut joined = String::new();
     let mut left_out = 0;
-    for (at, sentence) in sentences
-        .filter(|sentence| !sentence.is_empty())
-        .enumerate()
-    {
+    for (at, sentence) in sentences.filter(|sentence| !sentence.is_empty()).enumerate() {
         if at >= MAX_PARTS || (at > 0 && joined.len() + sentence.len() > MAX_SENTENCE) {
             left_out += 1;
             continue;
@@ -128,11 +112,7 @@ mod tests {
 
     fn verdict(truth: Truth, sentence: &str, second: Option<i64>) -> Verdict {
         let look_again = second.map(|second| Timestamp::from_second(second).unwrap());
-        Verdict {
-            truth,
-            sentence: sentence.into(),
-            look_again,
-        }
+        Verdict { truth, sentence: sentence.into(), look_again }
     }
 
     #[test]
@@ -148,16 +128,8 @@ mod tests {
             (Unknown, Unknown, Unknown, Unknown),
         ] {
             for (left, right) in [(left, right), (right, left)] {
-                assert_eq!(
-                    Verdict::all(&pair(left, right)).truth,
-                    and,
-                    "{left:?} and {right:?}"
-                );
-                assert_eq!(
-                    Verdict::any(&pair(left, right)).truth,
-                    or,
-                    "{left:?} or {right:?}"
-                );
+                assert_eq!(Verdict::all(&pair(left, right)).truth, and, "{left:?} and {right:?}");
+                assert_eq!(Verdict::any(&pair(left, right)).truth, or, "{left:?} or {right:?}");
             }
         }
         assert_eq!(Verdict::all(&[]).truth, Holds);
@@ -179,20 +151,11 @@ mod tests {
         };
         assert_eq!(Verdict::all(&parts([Fails, Holds, Fails])).sentence, "a; c");
         assert_eq!(Verdict::all(&parts([Unknown, Holds, Holds])).sentence, "a");
-        assert_eq!(
-            Verdict::all(&parts([Holds, Holds, Holds])).sentence,
-            "a; b; c"
-        );
-        assert_eq!(
-            Verdict::any(&parts([Fails, Fails, Fails])).sentence,
-            "none holds: a; b; c"
-        );
+        assert_eq!(Verdict::all(&parts([Holds, Holds, Holds])).sentence, "a; b; c");
+        assert_eq!(Verdict::any(&parts([Fails, Fails, Fails])).sentence, "none holds: a; b; c");
         assert_eq!(Verdict::any(&parts([Fails, Holds, Unknown])).sentence, "b");
-        let many = Verdict::all(
-            &(0..9)
-                .map(|n| verdict(Fails, &n.to_string(), None))
-                .collect::<Vec<_>>(),
-        );
+        let many =
+            Verdict::all(&(0..9).map(|n| verdict(Fails, &n.to_string(), None)).collect::<Vec<_>>());
         assert_eq!(many.sentence, "0; 1; 2; 3; and 5 more");
         let long = "x".repeat(900);
         let long = Verdict::all(&vec![verdict(Fails, &long, None); 9]);
@@ -203,11 +166,7 @@ mod tests {
     fn the_next_change_of_any_part_is_waited_for() {
         use Truth::{Fails, Holds};
         let parts = || {
-            vec![
-                verdict(Holds, "", Some(3)),
-                verdict(Fails, "", Some(2)),
-                verdict(Fails, "", None),
-            ]
+            vec![verdict(Holds, "", Some(3)), verdict(Fails, "", Some(2)), verdict(Fails, "", None)]
         };
         for verdict in [Verdict::all(&parts()), Verdict::any(&parts())] {
             assert_eq!(verdict.look_again.map(Timestamp::as_second), Some(2));

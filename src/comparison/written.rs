@@ -111,17 +111,12 @@ impl Operator {
 
     /// By its name in a rule.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|operator| operator.as_str() == name)
+        Self::ALL.into_iter().find(|operator| operator.as_str() == name)
     }
 
     /// Whether it asks for an order.
     pub(super) fn orders(self) -> bool {
-        matches!(
-            self,
-            Self::AtLeast | Self::AtMost | Self::MoreThan | Self::LessThan
-        )
+        matches!(self, Self::AtLeast | Self::AtMost | Self::MoreThan | Self::LessThan)
     }
 
     /// Whether its right side is a list.

@@ -36,9 +36,7 @@ impl Workshop<'_> {
     pub(super) fn build(&self, programs: &[Program]) -> Result<Binaries, Error> {
         fs::create_dir_all(self.cache).map_err(self.io("make"))?;
         let _lock = self.lock()?;
-        let module = tempfile::Builder::new()
-            .prefix("kubewright-build-")
-            .tempdir();
+        let module = tempfile::Builder::new().prefix("kubewright-build-").tempdir();
         let module = module.map_err(Error::io("make a temporary folder"))?;
         for (name, text) in [
             ("go.mod", include_str!("../../control-plane/go.mod")),
@@ -79,10 +77,7 @@ impl Workshop<'_> {
 
     fn build_one(&self, program: Program, module: &Path) -> Result<PathBuf, Error> {
         let (name, begun) = (program.name(), Instant::now());
-        (self.progress)(&format!(
-            "building {name} (once, about {}) …",
-            program.build_time()
-        ));
+        (self.progress)(&format!("building {name} (once, about {}) …", program.build_time()));
         // Under the lock, so the name needs not be unique: an interrupted build's remains are overwritten.
         let part = self.cache.join(format!(".{name}.part"));
         let output = module.join("output");
@@ -108,14 +103,7 @@ impl Workshop<'_> {
         let run = || Error::io(format!("run {}", self.go.display()));
         let log = File::create(output).map_err(run())?;
         let mut process = child::command(self.shim, &self.go)
-            .args([
-                "build",
-                "-mod=readonly",
-                "-trimpath",
-                "-ldflags",
-                &link_flags(),
-                "-o",
-            ])
+            .args(["build", "-mod=readonly", "-trimpath", "-ldflags", &link_flags(), "-o"])
             .args([part.as_os_str(), program.package().as_ref()])
             .current_dir(module)
             .env("GO111MODULE", "on")
@@ -143,16 +131,9 @@ impl Workshop<'_> {
 
     fn failure(&self, name: &'static str, status: ExitStatus, text: &str) -> Error {
         if text.contains("no space left on device") {
-            return Error::DiskFull {
-                name,
-                cache: self.cache.to_owned(),
-            };
+            return Error::DiskFull { name, cache: self.cache.to_owned() };
         }
-        Error::Build {
-            name,
-            status: status.to_string(),
-            tail: tail(text, 12),
-        }
+        Error::Build { name, status: status.to_string(), tail: tail(text, 12) }
     }
 
     fn pause(&self) -> Result<(), Error> {
@@ -172,10 +153,7 @@ impl Workshop<'_> {
 fn link_flags() -> String {
     let package = "k8s.io/component-base/version";
     let mut numbers = VERSION.trim_start_matches('v').split('.');
-    let (major, minor) = (
-        numbers.next().unwrap_or_default(),
-        numbers.next().unwrap_or_default(),
-    );
+    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     format!(
         "-s -w -X {package}.gitVersion={VERSION} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}"
     )
@@ -211,11 +189,7 @@ chmod 755 "$2"
     impl Bench {
         fn new() -> Self {
             let folder = tempfile::tempdir().expect("a folder");
-            Self {
-                folder,
-                said: Mutex::default(),
-                cancelled: false,
-            }
+            Self { folder, said: Mutex::default(), cancelled: false }
         }
 
         fn cache(&self) -> PathBuf {
@@ -241,25 +215,15 @@ chmod 755 "$2"
     #[test]
     fn a_program_is_built_once_and_says_its_version() {
         let bench = Bench::new();
-        let built = bench
-            .build(GO, &[Program::Etcd, Program::Kwok])
-            .expect("built");
+        let built = bench.build(GO, &[Program::Etcd, Program::Kwok]).expect("built");
         let kwok = fs::read_to_string(&built[&Program::Kwok]).expect("a program");
         assert!(kwok.starts_with("build -mod=readonly -trimpath"), "{kwok}");
         assert!(kwok.contains("gitVersion=v1.37.2 "), "{kwok}");
-        assert!(
-            kwok.contains("gitMajor=1 ") && kwok.contains("gitMinor=37 "),
-            "{kwok}"
-        );
-        assert!(
-            kwok.trim_end().ends_with("sigs.k8s.io/kwok/cmd/kwok"),
-            "{kwok}"
-        );
+        assert!(kwok.contains("gitMajor=1 ") && kwok.contains("gitMinor=37 "), "{kwok}");
+        assert!(kwok.trim_end().ends_with("sigs.k8s.io/kwok/cmd/kwok"), "{kwok}");
         assert_eq!(bench.said()[0], "building etcd (once, about 1 minute) …");
         assert_eq!(bench.said().len(), 4);
-        let again = bench
-            .build("exit 1", &[Program::Etcd, Program::Kwok])
-            .expect("built before");
+        let again = bench.build("exit 1", &[Program::Etcd, Program::Kwok]).expect("built before");
         assert_eq!(again, built);
         assert_eq!(bench.said().len(), 4, "nothing new to say");
     }
@@ -268,14 +232,8 @@ chmod 755 "$2"
     fn a_failed_build_shows_the_end_of_what_go_said_and_leaves_nothing() {
         let bench = Bench::new();
         let go = "for i in $(seq 20); do echo line $i; done; echo 'go: no such module' >&2; exit 1";
-        let error = bench
-            .build(go, &[Program::Etcd])
-            .expect_err("a failure")
-            .to_string();
-        assert!(
-            error.starts_with("`go build` of etcd failed (exit status: 1)"),
-            "{error}"
-        );
+        let error = bench.build(go, &[Program::Etcd]).expect_err("a failure").to_string();
+        assert!(error.starts_with("`go build` of etcd failed (exit status: 1)"), "{error}");
         assert!(error.ends_with("line 20\ngo: no such module"), "{error}");
         assert!(!error.contains("line 9\n"), "{error}");
         assert_eq!(executable(&bench.cache(), "etcd"), None);
@@ -285,15 +243,10 @@ chmod 755 "$2"
     fn an_interrupted_build_leaves_no_half_program() {
         let bench = Bench::new();
         let go = format!("{GO}\nkill -9 $$");
-        let error = bench
-            .build(&go, &[Program::Etcd])
-            .expect_err("a failure")
-            .to_string();
+        let error = bench.build(&go, &[Program::Etcd]).expect_err("a failure").to_string();
         assert!(error.contains("signal: 9"), "{error}");
         assert_eq!(executable(&bench.cache(), "etcd"), None);
-        bench
-            .build(GO, &[Program::Etcd])
-            .expect("the next one succeeds");
+        bench.build(GO, &[Program::Etcd]).expect("the next one succeeds");
     }
 
     #[test]
@@ -301,18 +254,12 @@ chmod 755 "$2"
         let bench = Bench::new();
         let go = "echo 'link: writing output: no space left on device' >&2; exit 1";
         let error = bench.build(go, &[Program::Etcd]).expect_err("a failure");
-        assert!(
-            matches!(error, Error::DiskFull { name: "etcd", .. }),
-            "{error}"
-        );
+        assert!(matches!(error, Error::DiskFull { name: "etcd", .. }), "{error}");
     }
 
     #[test]
     fn a_build_that_nobody_waits_for_is_killed() {
-        let bench = Bench {
-            cancelled: true,
-            ..Bench::new()
-        };
+        let bench = Bench { cancelled: true, ..Bench::new() };
         let error = bench.build("while :; do sleep 0.01; done", &[Program::Etcd]);
         assert!(matches!(error, Err(Error::Interrupted)), "{error:?}");
     }

@@ -25,16 +25,10 @@ impl Authority {
     pub(super) fn new() -> Result<Self, rcgen::Error> {
         let mut params = params("kubewright-local-ca", None, &[])?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::DigitalSignature,
-        ];
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate()?;
         let certificate = params.self_signed(&key)?.pem();
-        Ok(Self {
-            issuer: Issuer::new(params, key),
-            certificate,
-        })
+        Ok(Self { issuer: Issuer::new(params, key), certificate })
     }
 
     /// A server that is reached by these names and addresses.
@@ -56,10 +50,7 @@ impl Authority {
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
-        Ok(Identity {
-            certificate,
-            key: key.serialize_pem(),
-        })
+        Ok(Identity { certificate, key: key.serialize_pem() })
     }
 }
 
@@ -80,9 +71,7 @@ fn params(
     params.distinguished_name = rcgen::DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
     if let Some(organisation) = organisation {
-        params
-            .distinguished_name
-            .push(DnType::OrganizationName, organisation);
+        params.distinguished_name.push(DnType::OrganizationName, organisation);
     }
     Ok(params)
 }
@@ -93,13 +82,8 @@ mod tests {
     use base64::prelude::{BASE64_STANDARD, Engine};
 
     fn der(pem: &str) -> Vec<u8> {
-        let text: String = pem
-            .lines()
-            .filter(|line| !line.starts_with("-----"))
-            .collect();
-        BASE64_STANDARD
-            .decode(text)
-            .expect("base64 between the lines")
+        let text: String = pem.lines().filter(|line| !line.starts_with("-----")).collect();
+        BASE64_STANDARD.decode(text).expect("base64 between the lines")
     }
 
     fn has(pem: &str, part: &[u8]) -> bool {
@@ -109,9 +93,7 @@ mod tests {
     #[test]
     fn a_client_certificate_says_user_group_and_issuer() {
         let authority = Authority::new().expect("an authority");
-        let identity = authority
-            .client("admin", Some("system:masters"))
-            .expect("a client");
+        let identity = authority.client("admin", Some("system:masters")).expect("a client");
         assert!(has(&identity.certificate, b"admin"));
         assert!(has(&identity.certificate, b"system:masters"));
         assert!(has(&identity.certificate, b"kubewright-local-ca"));
@@ -123,9 +105,7 @@ mod tests {
     #[test]
     fn an_address_becomes_an_address_and_not_a_name() {
         let authority = Authority::new().expect("an authority");
-        let server = authority
-            .server(&["127.0.0.1", "localhost"])
-            .expect("a server");
+        let server = authority.server(&["127.0.0.1", "localhost"]).expect("a server");
         // Subject alternative names, RFC 5280 section 4.2.1.6: [7] is an address, [2] a DNS name.
         assert!(has(&server.certificate, &[0x87, 4, 127, 0, 0, 1]));
         assert!(has(&server.certificate, b"\x82\x09localhost"));
@@ -134,10 +114,7 @@ mod tests {
     #[test]
     fn keys_have_the_forms_that_kubernetes_reads() {
         let (private, public) = service_account_keys().expect("keys");
-        assert!(
-            private.starts_with("-----BEGIN PRIVATE KEY-----"),
-            "PKCS #8"
-        );
+        assert!(private.starts_with("-----BEGIN PRIVATE KEY-----"), "PKCS #8");
         assert!(public.starts_with("-----BEGIN PUBLIC KEY-----"), "PKIX");
     }
 }

@@ -33,10 +33,7 @@ pub fn run_if_asked() {
     let error = become_server(arguments);
     // Standard error is the server's log, and nobody is left to tell if it cannot be written.
     _ = writeln!(io::stderr(), "cannot start: {error}");
-    #[expect(
-        clippy::exit,
-        reason = "this process exists only to become another program"
-    )]
+    #[expect(clippy::exit, reason = "this process exists only to become another program")]
     std::process::exit(127);
 }
 
@@ -51,18 +48,13 @@ pub(super) fn this_program() -> Result<PathBuf, Error> {
 /// The command that starts `program` through `shim` as a child of this process.
 pub(super) fn command(shim: &Path, program: &Path) -> Command {
     let mut command = Command::new(shim);
-    command
-        .arg(MARK)
-        .arg(std::process::id().to_string())
-        .arg(program);
+    command.arg(MARK).arg(std::process::id().to_string()).arg(program);
     command
 }
 
 /// Returns only if it fails.
 fn become_server(mut arguments: impl Iterator<Item = OsString>) -> io::Error {
-    let parent = arguments
-        .next()
-        .and_then(|pid| pid.to_str()?.parse::<u32>().ok());
+    let parent = arguments.next().and_then(|pid| pid.to_str()?.parse::<u32>().ok());
     let (Some(parent), Some(program)) = (parent, arguments.next()) else {
         return io::Error::other("this command is kubewright's own and not for use by hand");
     };

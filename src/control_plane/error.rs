@@ -113,10 +113,7 @@ impl Error {
     /// For `map_err`: an API error with what was asked.
     pub(super) fn api(action: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
         let action = action.into();
-        move |source| Self::Api {
-            action,
-            source: Box::new(source),
-        }
+        move |source| Self::Api { action, source: Box::new(source) }
     }
 
     /// Whether other ports may help: somebody took ours between our looking and the server's listening.
@@ -127,10 +124,7 @@ impl Error {
 
 /// The last `count` lines that are not empty.
 pub(super) fn tail(text: &str, count: usize) -> String {
-    let lines: Vec<_> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 

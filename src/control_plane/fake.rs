@@ -10,10 +10,7 @@ use std::process::Command;
 pub(super) fn program(folder: &Path, name: &str, script: &str) -> PathBuf {
     let path = folder.join(name);
     let status = Command::new("/bin/sh")
-        .args([
-            "-c",
-            "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"",
-        ])
+        .args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\""])
         .arg(&path)
         .arg(script)
         .status();

@@ -42,11 +42,7 @@ pub(super) struct Found {
 impl Places {
     /// The places of this process's environment.
     pub(super) fn from_environment() -> Self {
-        let folder = |name| {
-            env::var_os(name)
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
+        let folder = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         // The XDG base directory specification: a relative path is to be ignored.
         let cache = folder("XDG_CACHE_HOME")
             .filter(|path| path.is_absolute())
@@ -71,9 +67,8 @@ impl Places {
     /// Looks for the programs of a control plane.
     pub(super) fn find(&self, bare: bool) -> Found {
         let mut found = Found::default();
-        let (kwok, cluster): (Vec<_>, Vec<_>) = Program::needed(bare)
-            .iter()
-            .partition(|program| **program == Program::Kwok);
+        let (kwok, cluster): (Vec<_>, Vec<_>) =
+            Program::needed(bare).iter().partition(|program| **program == Program::Kwok);
         for set in [cluster, kwok] {
             found.search(self, &set);
         }
@@ -90,9 +85,7 @@ impl Found {
             }
             if !there.is_empty() {
                 let absent = names(&absent);
-                self.note = Some(format!(
-                    "KUBEBUILDER_ASSETS is not used: it has no {absent}"
-                ));
+                self.note = Some(format!("KUBEBUILDER_ASSETS is not used: it has no {absent}"));
             }
         }
         if !set.contains(&Program::Kwok) {
@@ -138,9 +131,7 @@ mod tests {
 
     impl Machine {
         fn new() -> Self {
-            Self {
-                folder: tempfile::tempdir().expect("a folder"),
-            }
+            Self { folder: tempfile::tempdir().expect("a folder") }
         }
 
         fn with(self, place: &str, names: &[&str]) -> Self {
@@ -167,34 +158,20 @@ mod tests {
         fn find(&self, bare: bool) -> Vec<String> {
             let found = self.places().find(bare);
             let there = found.binaries.values().map(|path| {
-                path.strip_prefix(self.folder.path())
-                    .expect("inside")
-                    .display()
-                    .to_string()
+                path.strip_prefix(self.folder.path()).expect("inside").display().to_string()
             });
             there
-                .chain(
-                    found
-                        .missing
-                        .iter()
-                        .map(|program| format!("-{}", program.name())),
-                )
+                .chain(found.missing.iter().map(|program| format!("-{}", program.name())))
                 .collect()
         }
     }
 
-    const KUBERNETES: &[&str] = &[
-        "etcd",
-        "kube-apiserver",
-        "kube-controller-manager",
-        "kube-scheduler",
-    ];
+    const KUBERNETES: &[&str] =
+        &["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 
     #[test]
     fn the_assets_folder_wins_over_the_path_and_the_path_over_the_cache() {
-        let machine = Machine::new()
-            .with("path", KUBERNETES)
-            .with("cache", KUBERNETES);
+        let machine = Machine::new().with("path", KUBERNETES).with("cache", KUBERNETES);
         assert_eq!(machine.find(true), ["path/etcd", "path/kube-apiserver"]);
         let machine = machine.with("assets", &["etcd", "kube-apiserver"]);
         assert_eq!(machine.find(true), ["assets/etcd", "assets/kube-apiserver"]);
@@ -204,10 +181,7 @@ mod tests {
     fn servers_of_two_places_are_never_mixed() {
         let machine = Machine::new()
             .with("assets", &["etcd", "kube-apiserver"])
-            .with(
-                "path",
-                &["etcd", "kube-controller-manager", "kube-scheduler"],
-            )
+            .with("path", &["etcd", "kube-controller-manager", "kube-scheduler"])
             .with("cache", &["etcd", "kwok"]);
         assert_eq!(
             machine.find(false),
@@ -229,9 +203,7 @@ mod tests {
 
     #[test]
     fn kwok_is_not_taken_from_the_path() {
-        let machine = Machine::new()
-            .with("path", KUBERNETES)
-            .with("path", &["kwok"]);
+        let machine = Machine::new().with("path", KUBERNETES).with("path", &["kwok"]);
         assert!(machine.find(false).contains(&"-kwok".to_owned()));
         let machine = machine.with("assets", &["kwok"]);
         assert!(machine.find(false).contains(&"assets/kwok".to_owned()));
@@ -240,9 +212,7 @@ mod tests {
 
     #[test]
     fn a_folder_or_a_file_that_cannot_be_executed_is_no_program() {
-        let machine = Machine::new()
-            .with("cache/etcd", &[])
-            .with("cache", &["kube-apiserver"]);
+        let machine = Machine::new().with("cache/etcd", &[]).with("cache", &["kube-apiserver"]);
         let file = machine.folder.path().join("cache/kube-apiserver");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("a mode");
         assert_eq!(machine.find(true), ["-etcd", "-kube-apiserver"]);

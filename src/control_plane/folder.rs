@@ -72,10 +72,7 @@ impl Folder {
         self.write(&format!("{SERVER}.key"), &server.key)?;
         self.write(&format!("{SERVICE_ACCOUNTS}.key"), &private)?;
         self.write(&format!("{SERVICE_ACCOUNTS}.pub"), &public)?;
-        self.write(
-            AUDIT_POLICY,
-            include_str!("../../control-plane/audit-policy.yaml"),
-        )?;
+        self.write(AUDIT_POLICY, include_str!("../../control-plane/audit-policy.yaml"))?;
         self.write(STAGES, include_str!("../../control-plane/stages.yaml"))?;
         let address = format!("https://127.0.0.1:{}", setting.port);
         let mut admin = String::new();
@@ -126,11 +123,7 @@ impl Folder {
 mod tests {
     use super::*;
 
-    const SETTING: Setting = Setting {
-        bare: false,
-        audit: true,
-        port: 6443,
-    };
+    const SETTING: Setting = Setting { bare: false, audit: true, port: 6443 };
 
     #[test]
     fn nobody_else_can_read_it() {
@@ -169,10 +162,7 @@ mod tests {
         folder.keep_logs();
         let left: Vec<_> = fs::read_dir(&path).expect("entries").flatten().collect();
         assert_eq!(left.len(), 1);
-        assert_eq!(
-            fs::read_to_string(path.join("logs/etcd.log")).expect("a log"),
-            "why"
-        );
+        assert_eq!(fs::read_to_string(path.join("logs/etcd.log")).expect("a log"), "why");
         fs::remove_dir_all(path).expect("removed");
 
         let folder = Folder::new().expect("a folder");

@@ -55,9 +55,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_reads_it_back_and_uses_neither_proxy_nor_retries() {
         let authority = Authority::new().expect("an authority");
-        let identity = authority
-            .client("admin", Some("system:masters"))
-            .expect("a client");
+        let identity = authority.client("admin", Some("system:masters")).expect("a client");
         let text = kubeconfig("https://127.0.0.1:6443", &authority.certificate, &identity);
         let config = client_config(&text).await.expect("a configuration");
         assert_eq!(config.cluster_url.to_string(), "https://127.0.0.1:6443/");

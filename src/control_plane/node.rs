@@ -32,9 +32,7 @@ where
     let action = format!("create a {}", K::kind(&()));
     let created = async {
         let object: K = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
-        Api::<K>::all(client.clone())
-            .create(&PostParams::default(), &object)
-            .await
+        Api::<K>::all(client.clone()).create(&PostParams::default(), &object).await
     };
     created.await.map(drop).map_err(Error::api(action))
 }
@@ -46,13 +44,8 @@ pub(super) async fn are_ready(client: &Client) -> bool {
         let Ok(node) = nodes.get(name).await else {
             return false;
         };
-        let conditions = node
-            .status
-            .and_then(|status| status.conditions)
-            .unwrap_or_default();
-        let healthy = conditions
-            .iter()
-            .any(|c| c.type_ == "Ready" && c.status == "True");
+        let conditions = node.status.and_then(|status| status.conditions).unwrap_or_default();
+        let healthy = conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
         let taints = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
         if !healthy || !taints.is_empty() {
             return false;

@@ -63,10 +63,7 @@ impl Keeper {
             .name("control-plane".into())
             .spawn(move || servers.obey(&receiver))
             .map_err(Error::io("start a thread for the control plane"))?;
-        Ok(Self {
-            orders: Some(orders),
-            thread: Some(thread),
-        })
+        Ok(Self { orders: Some(orders), thread: Some(thread) })
     }
 
     /// Starts a server; it may still fail right after.
@@ -134,10 +131,7 @@ impl Servers {
 
     fn start(&mut self, launch: &Launch) -> Result<(), Error> {
         let name = launch.program.name();
-        let failed = |source| Error::Io {
-            action: format!("start {name}"),
-            source,
-        };
+        let failed = |source| Error::Io { action: format!("start {name}"), source };
         let log = File::create(log_file(&self.logs, name)).map_err(failed)?;
         let process = child::command(&self.shim, &launch.path)
             .args(&launch.arguments)
@@ -151,30 +145,19 @@ impl Servers {
             .stderr(log)
             .spawn()
             .map_err(failed)?;
-        self.running.push(Server {
-            program: launch.program,
-            process,
-        });
+        self.running.push(Server { program: launch.program, process });
         Ok(())
     }
 
     fn check(&mut self) -> Result<(), Error> {
         for server in &mut self.running {
             let name = server.program.name();
-            let ended = server
-                .process
-                .try_wait()
-                .map_err(Error::io(format!("look at {name}")))?;
+            let ended = server.process.try_wait().map_err(Error::io(format!("look at {name}")))?;
             if let Some(status) = ended {
                 let log = log_file(&self.logs, name);
                 let text = fs::read(&log).unwrap_or_default();
                 let tail = tail(&String::from_utf8_lossy(&text), 10);
-                return Err(Error::ServerEnded {
-                    name,
-                    status: status.to_string(),
-                    log,
-                    tail,
-                });
+                return Err(Error::ServerEnded { name, status: status.to_string(), log, tail });
             }
         }
         Ok(())
@@ -182,24 +165,12 @@ impl Servers {
 
     /// The reverse of the starting order; what only talks to the API server ends together.
     fn stop(&mut self, orders: &Receiver<Order>) {
-        for last in [
-            Program::ControllerManager,
-            Program::ApiServer,
-            Program::Etcd,
-        ] {
-            for server in self
-                .running
-                .iter_mut()
-                .filter(|server| server.program >= last)
-            {
+        for last in [Program::ControllerManager, Program::ApiServer, Program::Etcd] {
+            for server in self.running.iter_mut().filter(|server| server.program >= last) {
                 server.ask_to_end();
             }
             let until = Instant::now() + GRACE;
-            while self
-                .running
-                .iter_mut()
-                .any(|s| s.program >= last && s.runs())
-            {
+            while self.running.iter_mut().any(|s| s.program >= last && s.runs()) {
                 // Whoever asked has lost patience: no more waiting.
                 let order = orders.recv_timeout(LOOK);
                 let abandoned = matches!(order, Err(RecvTimeoutError::Disconnected));
@@ -269,10 +240,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let shim = fake::shim(folder.path());
             let keeper = Keeper::new(folder.path(), folder.path(), &shim).expect("a keeper");
-            Self {
-                folder,
-                keeper: Some(keeper),
-            }
+            Self { folder, keeper: Some(keeper) }
         }
 
         fn keeper(&self) -> &Keeper {
@@ -284,11 +252,7 @@ mod tests {
             let name = program.name();
             let script = format!("trap 'echo {name} >> order; exit 0' TERM\n{script}");
             let path = fake::program(self.folder.path(), name, &script);
-            let launch = Launch {
-                program,
-                path,
-                arguments: Vec::new(),
-            };
+            let launch = Launch { program, path, arguments: Vec::new() };
             self.keeper().start(launch).await.expect("started");
             let file = self.folder.path().join(format!("{name}.pid"));
             loop {
@@ -303,21 +267,13 @@ mod tests {
 
     /// Says that it runs, and does until told otherwise.
     fn forever(program: Program) -> String {
-        format!(
-            "echo $$ > {}.pid\nwhile :; do sleep 0.01; done",
-            program.name()
-        )
+        format!("echo $$ > {}.pid\nwhile :; do sleep 0.01; done", program.name())
     }
 
     #[tokio::test]
     async fn a_server_that_ends_is_reported_with_its_last_words() {
         let bench = Bench::new();
-        bench
-            .start(
-                Program::Etcd,
-                "echo no such thing >&2; echo $$ > etcd.pid; exit 3",
-            )
-            .await;
+        bench.start(Program::Etcd, "echo no such thing >&2; echo $$ > etcd.pid; exit 3").await;
         let error = loop {
             if let Err(error) = bench.keeper().check().await {
                 break error.to_string();
@@ -339,13 +295,7 @@ mod tests {
         for program in [Program::Etcd, Program::ApiServer, Program::Kwok] {
             pids.push(bench.start(program, &forever(program)).await);
         }
-        bench
-            .keeper
-            .take()
-            .expect("a keeper")
-            .stop()
-            .await
-            .expect("stopped");
+        bench.keeper.take().expect("a keeper").stop().await.expect("stopped");
         let order = read_to_string(bench.folder.path().join("order")).expect("an order");
         assert_eq!(order, "kwok\nkube-apiserver\netcd\n");
         assert!(pids.into_iter().all(|pid| test_kill_process(pid).is_err()));
@@ -367,10 +317,7 @@ mod tests {
         let deaf = format!("trap '' TERM\n{}", forever(Program::Kwok));
         let pid = bench.start(Program::Kwok, &deaf).await;
         let stop = bench.keeper.take().expect("a keeper").stop();
-        assert!(
-            tokio::time::timeout(LOOK, stop).await.is_err(),
-            "it does not end by itself"
-        );
+        assert!(tokio::time::timeout(LOOK, stop).await.is_err(), "it does not end by itself");
         assert!(test_kill_process(pid).is_err());
     }
 

@@ -32,28 +32,20 @@ impl Program {
     const fn row(self) -> Row {
         let (name, package, build_time) = match self {
             Self::Etcd => ("etcd", "go.etcd.io/etcd/server/v3", "1 minute"),
-            Self::ApiServer => (
-                "kube-apiserver",
-                "k8s.io/kubernetes/cmd/kube-apiserver",
-                "4 minutes",
-            ),
+            Self::ApiServer => {
+                ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "4 minutes")
+            }
             Self::ControllerManager => (
                 "kube-controller-manager",
                 "k8s.io/kubernetes/cmd/kube-controller-manager",
                 "3 minutes",
             ),
-            Self::Scheduler => (
-                "kube-scheduler",
-                "k8s.io/kubernetes/cmd/kube-scheduler",
-                "1 minute",
-            ),
+            Self::Scheduler => {
+                ("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler", "1 minute")
+            }
             Self::Kwok => ("kwok", "sigs.k8s.io/kwok/cmd/kwok", "1 minute"),
         };
-        Row {
-            name,
-            package,
-            build_time,
-        }
+        Row { name, package, build_time }
     }
 
     /// The name of its executable and of its log.
@@ -86,11 +78,7 @@ impl Program {
 
 /// For sentences: `etcd, kwok`.
 pub(super) fn names(programs: &[Program]) -> String {
-    programs
-        .iter()
-        .map(|program| program.name())
-        .collect::<Vec<_>>()
-        .join(", ")
+    programs.iter().map(|program| program.name()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -100,10 +88,7 @@ mod tests {
     #[test]
     fn the_go_module_pins_the_version_and_every_package() {
         let module = include_str!("../../control-plane/go.mod");
-        assert!(
-            module.contains(&format!("k8s.io/kubernetes {VERSION} ")),
-            "VERSION and go.mod"
-        );
+        assert!(module.contains(&format!("k8s.io/kubernetes {VERSION} ")), "VERSION and go.mod");
         let (_, tools) = module.split_once("tool (").expect("a list of tools");
         let (tools, _) = tools.split_once(')').expect("its end");
         let tools: Vec<_> = tools.lines().map(str::trim).collect();

@@ -49,13 +49,7 @@ fn provide(
         missing: names(&found.missing),
         needed: names(Program::needed(bare)),
     })?;
-    let workshop = Workshop {
-        go,
-        cache: places.cache()?,
-        shim,
-        progress,
-        cancelled,
-    };
+    let workshop = Workshop { go, cache: places.cache()?, shim, progress, cancelled };
     found.binaries.extend(workshop.build(&found.missing)?);
     Ok(found.binaries)
 }
@@ -71,10 +65,7 @@ mod tests {
     fn without_go_the_message_says_what_is_missing_and_what_to_do() {
         let folder = tempfile::tempdir().expect("a folder");
         fake::program(folder.path(), "etcd", "");
-        let places = Places {
-            cache: Some(folder.path().to_owned()),
-            ..Places::default()
-        };
+        let places = Places { cache: Some(folder.path().to_owned()), ..Places::default() };
         let error = provide(&places, true, Path::new("shim"), &|_| (), &|| false);
         assert_eq!(
             error.expect_err("no go").to_string(),
@@ -93,11 +84,7 @@ mod tests {
         let etcd = fake::program(&cache, "etcd", "");
         let go = "while [ \"$1\" != -o ]; do shift; done; cp \"$0\" \"$2\"";
         fake::program(&bin, "go", go);
-        let places = Places {
-            assets: None,
-            path: vec![bin],
-            cache: Some(cache.clone()),
-        };
+        let places = Places { assets: None, path: vec![bin], cache: Some(cache.clone()) };
         let shim = fake::shim(folder.path());
         let said = Mutex::new(Vec::new());
         let say = |text: &str| said.lock().expect("a lock").push(text.to_owned());
@@ -105,10 +92,7 @@ mod tests {
         assert_eq!(binaries[&Program::Etcd], etcd);
         assert_eq!(binaries[&Program::ApiServer], cache.join("kube-apiserver"));
         let said = said.into_inner().expect("no panic");
-        assert!(
-            said.iter().all(|text| text.contains("kube-apiserver")),
-            "{said:?}"
-        );
+        assert!(said.iter().all(|text| text.contains("kube-apiserver")), "{said:?}");
         assert!(places.find(true).missing.is_empty());
     }
 }

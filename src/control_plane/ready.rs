@@ -33,12 +33,7 @@ pub(super) struct Wait<'a> {
 impl<'a> Wait<'a> {
     /// Time runs from here.
     pub(super) fn new(keeper: &'a Keeper, client: &'a Client, logs: &'a Path) -> Self {
-        Self {
-            keeper,
-            client,
-            logs,
-            until: Instant::now() + PATIENCE,
-        }
+        Self { keeper, client, logs, until: Instant::now() + PATIENCE }
     }
 
     /// It serves, and its first namespace exists.
@@ -49,22 +44,18 @@ impl<'a> Wait<'a> {
             };
             self.client.request_text(request).await.is_ok()
         };
-        self.until("kube-apiserver does not say that it is ready", serves)
-            .await?;
+        self.until("kube-apiserver does not say that it is ready", serves).await?;
         let namespaces = Api::<Namespace>::all(self.client.clone());
         let exists = || async { namespaces.get("default").await.is_ok() };
-        self.until("the namespace `default` does not exist", exists)
-            .await
+        self.until("the namespace `default` does not exist", exists).await
     }
 
     /// Pods can be created, and there is somewhere to run them.
     pub(super) async fn for_workloads(&self) -> Result<(), Error> {
         let accounts = Api::<ServiceAccount>::namespaced(self.client.clone(), "default");
         let exists = || async { accounts.get("default").await.is_ok() };
-        self.until("the service account `default` does not exist", exists)
-            .await?;
-        self.until("the nodes are not ready", || node::are_ready(self.client))
-            .await
+        self.until("the service account `default` does not exist", exists).await?;
+        self.until("the nodes are not ready", || node::are_ready(self.client)).await
     }
 
     async fn until<F: Future<Output = bool>>(

@@ -141,52 +141,25 @@ mod tests {
     use super::*;
 
     fn has(setting: Setting, part: &str) -> bool {
-        setting
-            .arguments(Program::ApiServer)
-            .iter()
-            .any(|argument| argument.contains(part))
+        setting.arguments(Program::ApiServer).iter().any(|argument| argument.contains(part))
     }
 
     #[test]
     fn options_change_the_api_server_only_as_they_say() {
-        let full = Setting {
-            bare: false,
-            audit: false,
-            port: 7,
-        };
+        let full = Setting { bare: false, audit: false, port: 7 };
         assert!(has(full, "--secure-port=7"));
-        assert!(
-            !has(full, "ServiceAccount"),
-            "the admission plugin is on, as in real clusters"
-        );
+        assert!(!has(full, "ServiceAccount"), "the admission plugin is on, as in real clusters");
         assert!(!has(full, "--audit"));
-        assert!(has(
-            Setting { bare: true, ..full },
-            "--disable-admission-plugins=ServiceAccount"
-        ));
-        assert!(has(
-            Setting {
-                audit: true,
-                ..full
-            },
-            "--audit-log-path=audit.log"
-        ));
+        assert!(has(Setting { bare: true, ..full }, "--disable-admission-plugins=ServiceAccount"));
+        assert!(has(Setting { audit: true, ..full }, "--audit-log-path=audit.log"));
     }
 
     #[test]
     fn nothing_listens_beyond_the_loopback_interface() {
-        let setting = Setting {
-            bare: false,
-            audit: true,
-            port: 7,
-        };
+        let setting = Setting { bare: false, audit: true, port: 7 };
         for program in Program::needed(false) {
             for argument in setting.arguments(*program) {
-                let listens = [
-                    "--bind-address",
-                    "--listen-client-urls",
-                    "--listen-peer-urls",
-                ];
+                let listens = ["--bind-address", "--listen-client-urls", "--listen-peer-urls"];
                 if listens.iter().any(|flag| argument.starts_with(flag)) {
                     assert!(
                         argument.contains("127.0.0.1") || argument.contains("unix:"),
@@ -196,11 +169,7 @@ mod tests {
             }
         }
         for program in [Program::ControllerManager, Program::Scheduler] {
-            assert!(
-                setting
-                    .arguments(program)
-                    .contains(&"--secure-port=0".to_owned())
-            );
+            assert!(setting.arguments(program).contains(&"--secure-port=0".to_owned()));
         }
     }
 }

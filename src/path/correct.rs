@@ -8,13 +8,7 @@ use super::read;
 use std::fmt::Write;
 
 /// Maps whose keys are written with dots and slashes in them.
-const QUALIFIED: [&str; 5] = [
-    "annotations",
-    "labels",
-    "matchLabels",
-    "nodeSelector",
-    "data",
-];
+const QUALIFIED: [&str; 5] = ["annotations", "labels", "matchLabels", "nodeSelector", "data"];
 
 /// The corrected form, if one can be guessed and differs.
 pub(super) fn corrected(text: &str) -> Option<String> {
@@ -30,10 +24,7 @@ pub(super) fn corrected(text: &str) -> Option<String> {
 fn unwrapped(text: &str) -> Option<&str> {
     let mut body = text.trim();
     for (open, close) in [("\"", "\""), ("'", "'"), ("{{", "}}"), ("{", "}")] {
-        if let Some(inner) = body
-            .strip_prefix(open)
-            .and_then(|rest| rest.strip_suffix(close))
-        {
+        if let Some(inner) = body.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)) {
             body = inner.trim();
         }
     }
@@ -53,11 +44,7 @@ fn from_pointer(pointer: &str) -> String {
 fn push_name(out: &mut String, name: &str) {
     let index = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
     // Writing to a string cannot fail.
-    let _written = if index {
-        write!(out, "[{name}]")
-    } else {
-        write_key(out, name)
-    };
+    let _written = if index { write!(out, "[{name}]") } else { write_key(out, name) };
 }
 
 struct Rewriter<'t> {
@@ -71,16 +58,9 @@ impl<'t> Rewriter<'t> {
     fn new(body: &'t str) -> Self {
         let rest = body
             .strip_prefix(['$', '@'])
-            .or_else(|| {
-                body.strip_prefix("parent.")
-                    .map(|_| &body["parent".len()..])
-            })
+            .or_else(|| body.strip_prefix("parent.").map(|_| &body["parent".len()..]))
             .unwrap_or(body);
-        Self {
-            rest,
-            out: "$".to_owned(),
-            names: Vec::new(),
-        }
+        Self { rest, out: "$".to_owned(), names: Vec::new() }
     }
 
     fn rewrite(mut self) -> Option<String> {
@@ -92,8 +72,7 @@ impl<'t> Rewriter<'t> {
                 '*' => {
                     self.rest = &self.rest[1..];
                     self.names.clear();
-                    self.out
-                        .push_str(if self.out.ends_with("..") { "*" } else { "[*]" });
+                    self.out.push_str(if self.out.ends_with("..") { "*" } else { "[*]" });
                 }
                 _ => self.name(),
             }
@@ -110,10 +89,8 @@ impl<'t> Rewriter<'t> {
     fn name(&mut self) {
         let mut name = self.take_name(&['.', '[']);
         if name.contains('/')
-            && let Some(at) = self
-                .names
-                .iter()
-                .rposition(|(_, name)| QUALIFIED.contains(&name.as_str()))
+            && let Some(at) =
+                self.names.iter().rposition(|(_, name)| QUALIFIED.contains(&name.as_str()))
         {
             // `labels.app.kubernetes.io/name`: all that follows the map is one key.
             let prefix: Vec<_> = self.names.drain(at + 1..).collect();
@@ -152,10 +129,8 @@ impl<'t> Rewriter<'t> {
         let inner = self.rest[1..end].trim();
         self.rest = &self.rest[end + 1..];
         self.names.clear();
-        let is_word = !inner.is_empty()
-            && inner
-                .chars()
-                .all(|c| c.is_alphanumeric() || "_-./\\".contains(c));
+        let is_word =
+            !inner.is_empty() && inner.chars().all(|c| c.is_alphanumeric() || "_-./\\".contains(c));
         let is_number = inner.parse::<i64>().is_ok();
         if inner == "(@.length-1)" {
             self.out.push_str("[-1]");

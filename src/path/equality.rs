@@ -12,10 +12,7 @@ pub fn equal(left: &Value, right: &Value) -> bool {
         (Value::Number(left), Value::Number(right)) => order(left, right).is_eq(),
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len()
-                && left
-                    .iter()
-                    .zip(right)
-                    .all(|(left, right)| equal(left, right))
+                && left.iter().zip(right).all(|(left, right)| equal(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
@@ -34,17 +31,12 @@ pub fn order(left: &Number, right: &Number) -> Ordering {
         (Some(left), None) => order_mixed(left, fraction(right)),
         (None, Some(right)) => order_mixed(right, fraction(left)).reverse(),
         // JSON has no NaN, so that the order of two floats is total.
-        (None, None) => fraction(left)
-            .partial_cmp(&fraction(right))
-            .unwrap_or(Ordering::Equal),
+        (None, None) => fraction(left).partial_cmp(&fraction(right)).unwrap_or(Ordering::Equal),
     }
 }
 
 fn whole(number: &Number) -> Option<i128> {
-    number
-        .as_i64()
-        .map(i128::from)
-        .or_else(|| number.as_u64().map(i128::from))
+    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
 fn fraction(number: &Number) -> f64 {
@@ -66,11 +58,7 @@ fn order_mixed(whole: i128, float: f64) -> Ordering {
     )]
     let cut = float.trunc() as i128;
     let behind_point = float.fract();
-    whole.cmp(&cut).then_with(|| {
-        0.0_f64
-            .partial_cmp(&behind_point)
-            .unwrap_or(Ordering::Equal)
-    })
+    whole.cmp(&cut).then_with(|| 0.0_f64.partial_cmp(&behind_point).unwrap_or(Ordering::Equal))
 }
 
 #[cfg(test)]
@@ -85,16 +73,8 @@ mod tests {
         for (left, right, same) in [
             (json!(1), json!(1.0), true),
             (json!(0), json!(-0.0), true),
-            (
-                json!(9_007_199_254_740_993_i64),
-                json!(9_007_199_254_740_992_i64),
-                false,
-            ),
-            (
-                json!(9_007_199_254_740_993_i64),
-                json!(9_007_199_254_740_992.0),
-                false,
-            ),
+            (json!(9_007_199_254_740_993_i64), json!(9_007_199_254_740_992_i64), false),
+            (json!(9_007_199_254_740_993_i64), json!(9_007_199_254_740_992.0), false),
             (json!(max), json!(18_446_744_073_709_551_616.0), false),
             (json!(max), json!(i64::MAX), false),
             (json!(-1), json!(max), false),
@@ -115,10 +95,7 @@ mod tests {
         let left = json!({"a": [1, {"b": 2}], "c": null});
         assert!(equal(&left, &json!({"c": null, "a": [1.0, {"b": 2.0}]})));
         assert!(!equal(&left, &json!({"a": [{"b": 2}, 1], "c": null})));
-        assert!(
-            !equal(&left, &json!({"a": [1, {"b": 2}]})),
-            "null is not absent"
-        );
+        assert!(!equal(&left, &json!({"a": [1, {"b": 2}]})), "null is not absent");
         assert!(!equal(&json!([1]), &json!([1, 1])));
     }
 
@@ -134,10 +111,7 @@ mod tests {
         assert_eq!(order(json!(-1e300), json!(i64::MIN)), Ordering::Less);
         assert_eq!(order(json!(0.1), json!(0.2)), Ordering::Less);
         assert_eq!(
-            order(
-                json!(9_007_199_254_740_993_i64),
-                json!(9_007_199_254_740_992.0)
-            ),
+            order(json!(9_007_199_254_740_993_i64), json!(9_007_199_254_740_992.0)),
             Ordering::Greater
         );
     }

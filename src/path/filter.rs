@@ -19,10 +19,7 @@ pub(super) fn accepts<'v>(filter: &Filter, child: &'v Value, shared: &[Vec<&'v V
         Filter::Exists(Query::Child(segments)) => walk::leads_anywhere(segments, child, shared),
         Filter::Exists(Query::Shared(at)) => shared.get(*at).is_some_and(|found| !found.is_empty()),
         Filter::Compare(left, order, right) => {
-            let (left, right) = (
-                evaluate(left, child, shared),
-                evaluate(right, child, shared),
-            );
+            let (left, right) = (evaluate(left, child, shared), evaluate(right, child, shared));
             relates(left.as_deref(), *order, right.as_deref())
         }
         Filter::Matches(subject, pattern) => evaluate(subject, child, shared)
@@ -53,11 +50,7 @@ fn evaluate<'o>(
 
 fn value<'v>(query: &Query, child: &'v Value, shared: &[Vec<&'v Value>]) -> Option<&'v Value> {
     let one = |found: &[&'v Value]| {
-        if let [value] = found {
-            Some(*value)
-        } else {
-            None
-        }
+        if let [value] = found { Some(*value) } else { None }
     };
     match query {
         Query::Child(segments) => {

@@ -135,11 +135,7 @@ mod tests {
         let value = json!({"a": [{"b": 1}], "0": 2});
         let location = Location::root().child("a").child(0).child("b");
         assert_eq!(location.of(&value), Some(&json!(1)));
-        assert_eq!(
-            Location::root().child(0).of(&value),
-            None,
-            "an index is not a key"
-        );
+        assert_eq!(Location::root().child(0).of(&value), None, "an index is not a key");
         assert_eq!(Location::root().child("a").child("0").of(&value), None);
     }
 

@@ -26,21 +26,14 @@ fn refuse<T>(
     message: impl Into<String>,
     hint: Option<&'static str>,
 ) -> Lowered<T> {
-    Err(Refusal {
-        message: message.into(),
-        hint,
-        near,
-    })
+    Err(Refusal { message: message.into(), hint, near })
 }
 
 /// Checks and translates a whole path.
 pub(super) fn lower(query: &model::JpQuery) -> Lowered<Program> {
     let mut lowering = Lowering { shared: Vec::new() };
     let segments = lowering.segments(&query.segments)?;
-    Ok(Program {
-        segments,
-        shared: lowering.shared,
-    })
+    Ok(Program { segments, shared: lowering.shared })
 }
 
 struct Lowering {
@@ -65,10 +58,9 @@ impl Lowering {
     fn selectors(&mut self, segment: &model::Segment) -> Lowered<Vec<Selector>> {
         match segment {
             model::Segment::Selector(selector) => Ok(vec![self.selector(selector)?]),
-            model::Segment::Selectors(selectors) => selectors
-                .iter()
-                .map(|selector| self.selector(selector))
-                .collect(),
+            model::Segment::Selectors(selectors) => {
+                selectors.iter().map(|selector| self.selector(selector)).collect()
+            }
             // The grammar has no `..` inside `..`.
             model::Segment::Descendant(inner) => self.selectors(inner),
         }
@@ -79,22 +71,16 @@ impl Lowering {
             model::Selector::Name(name) => Selector::Key(name.clone()),
             model::Selector::Wildcard => Selector::Wildcard,
             model::Selector::Index(index) => Selector::Index(*index),
-            model::Selector::Slice(start, end, step) => Selector::Slice {
-                start: *start,
-                end: *end,
-                step: step.unwrap_or(1),
-            },
+            model::Selector::Slice(start, end, step) => {
+                Selector::Slice { start: *start, end: *end, step: step.unwrap_or(1) }
+            }
             model::Selector::Filter(filter) => Selector::Filter(self.filter(filter)?),
         })
     }
 
     fn filter(&mut self, filter: &model::Filter) -> Lowered<Filter> {
         let negate = |not: bool, inner: Filter| {
-            if not {
-                Filter::Not(Box::new(inner))
-            } else {
-                inner
-            }
+            if not { Filter::Not(Box::new(inner)) } else { inner }
         };
         Ok(match filter {
             model::Filter::Or(parts) => Filter::Any(self.filters(parts)?),
@@ -125,21 +111,15 @@ impl Lowering {
             Search(subject, pattern) => {
                 self.matches("search(", subject, pattern, pattern::anywhere)
             }
-            Length(_) => refuse(
-                "length(",
-                "`length` gives a number, which must be compared",
-                Some(COMPARE),
-            ),
-            Count(_) => refuse(
-                "count(",
-                "`count` gives a number, which must be compared",
-                Some(COMPARE),
-            ),
-            Value(_) => refuse(
-                "value(",
-                "`value` gives a value, which must be compared",
-                Some(COMPARE),
-            ),
+            Length(_) => {
+                refuse("length(", "`length` gives a number, which must be compared", Some(COMPARE))
+            }
+            Count(_) => {
+                refuse("count(", "`count` gives a number, which must be compared", Some(COMPARE))
+            }
+            Value(_) => {
+                refuse("value(", "`value` gives a value, which must be compared", Some(COMPARE))
+            }
             Custom(name, _) => unknown_function(name),
         }
     }
@@ -171,11 +151,7 @@ impl Lowering {
             Gt(left, right) => (left, Order::More, right),
             Gte(left, right) => (left, Order::MoreOrEqual, right),
         };
-        Ok(Filter::Compare(
-            self.comparable(left)?,
-            order,
-            self.comparable(right)?,
-        ))
+        Ok(Filter::Compare(self.comparable(left)?, order, self.comparable(right)?))
     }
 
     fn comparable(&mut self, comparable: &model::Comparable) -> Lowered<Operand> {
@@ -194,34 +170,20 @@ impl Lowering {
     fn function(&mut self, function: &model::TestFunction) -> Lowered<Operand> {
         use model::TestFunction::{Count, Custom, Length, Match, Search, Value};
         match function {
-            Length(argument) => Ok(Operand::Length(Box::new(
-                self.argument("length(", argument)?,
-            ))),
+            Length(argument) => Ok(Operand::Length(Box::new(self.argument("length(", argument)?))),
             Count(argument) => Ok(Operand::Count(self.nodes("count(", argument)?)),
             Value(argument) => Ok(Operand::Value(self.nodes("value(", argument)?)),
-            Match(..) => refuse(
-                "match(",
-                "`match` is true or false and cannot be compared",
-                None,
-            ),
-            Search(..) => refuse(
-                "search(",
-                "`search` is true or false and cannot be compared",
-                None,
-            ),
+            Match(..) => refuse("match(", "`match` is true or false and cannot be compared", None),
+            Search(..) => {
+                refuse("search(", "`search` is true or false and cannot be compared", None)
+            }
             Custom(name, _) => unknown_function(name),
         }
     }
 
     /// An argument that must be one value.
     fn argument(&mut self, near: &'static str, argument: &model::FnArg) -> Lowered<Operand> {
-        let wrong = || {
-            refuse(
-                near,
-                "this function takes one value",
-                Some("`count` takes several"),
-            )
-        };
+        let wrong = || refuse(near, "this function takes one value", Some("`count` takes several"));
         match argument {
             model::FnArg::Literal(literal) => Ok(Operand::Literal(literal_value(literal)?)),
             model::FnArg::Filter(_) => wrong(),
@@ -240,11 +202,7 @@ impl Lowering {
             model::FnArg::Test(test) if !matches!(**test, model::Test::Function(_)) => {
                 self.query(test)
             }
-            _ => refuse(
-                near,
-                "this function takes a path that starts with `@` or `$`",
-                None,
-            ),
+            _ => refuse(near, "this function takes a path that starts with `@` or `$`", None),
         }
     }
 
@@ -319,11 +277,7 @@ fn check_cost(segments: &[Segment]) -> Lowered<()> {
         );
     }
     if branches > MAX_BRANCHES {
-        return refuse(
-            ",",
-            format!("the path branches into more than {MAX_BRANCHES}"),
-            None,
-        );
+        return refuse(",", format!("the path branches into more than {MAX_BRANCHES}"), None);
     }
     Ok(())
 }

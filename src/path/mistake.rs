@@ -22,11 +22,7 @@ pub struct PathError {
 
 impl PathError {
     pub(super) fn new(offset: usize, message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            offset,
-            hint: None,
-        }
+        Self { message: message.into(), offset, hint: None }
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -106,9 +102,7 @@ pub(super) fn syntax(text: &str, error: &JsonPathError) -> PathError {
             return PathError::new(0, "the path nests too deep");
         }
         JsonPathError::InvalidJsonPath(reason) if reason.to_lowercase().contains("function") => {
-            let at = outside_quotes(text)
-                .find(|(_, c)| *c == '(')
-                .map_or(0, |(at, _)| at);
+            let at = outside_quotes(text).find(|(_, c)| *c == '(').map_or(0, |(at, _)| at);
             return PathError::new(at, "this function cannot be used like this").hint(FUNCTIONS);
         }
         _ => 0,
@@ -143,9 +137,5 @@ pub(super) fn refused(text: &str, refusal: Refusal) -> PathError {
 fn first_number(text: &str) -> usize {
     let digits = |c: char| c.is_ascii_digit();
     let from = text.find(digits).unwrap_or(text.len());
-    text[from..]
-        .split(|c| !digits(c))
-        .next()
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(0)
+    text[from..].split(|c| !digits(c)).next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }

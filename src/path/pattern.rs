@@ -20,13 +20,11 @@ pub(super) fn anywhere(pattern: &str) -> Result<Regex, String> {
 }
 
 fn compile(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(&translate(pattern))
-        .size_limit(MAX_SIZE)
-        .build()
-        .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
-            _ => format!("`{pattern}` is not a regular expression"),
-        })
+    RegexBuilder::new(&translate(pattern)).size_limit(MAX_SIZE).build().map_err(|error| match error
+    {
+        regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
+        _ => format!("`{pattern}` is not a regular expression"),
+    })
 }
 
 /// A dot means "no line end" (RFC 9485 section 5.3): the regex crate would let it match `\r`.
@@ -75,23 +73,13 @@ mod tests {
             ("a[.]b", "axb", false),
             (r"a[\].]b", "a.b", true),
         ] {
-            assert_eq!(
-                whole(pattern).unwrap().is_match(text),
-                matches,
-                "{pattern} {text:?}"
-            );
+            assert_eq!(whole(pattern).unwrap().is_match(text), matches, "{pattern} {text:?}");
         }
     }
 
     #[test]
     fn a_pattern_that_explodes_is_refused() {
-        assert_eq!(
-            anywhere(r"(\w{100}){100}{100}").unwrap_err(),
-            "the pattern is too large"
-        );
-        assert_eq!(
-            anywhere("a(").unwrap_err(),
-            "`a(` is not a regular expression"
-        );
+        assert_eq!(anywhere(r"(\w{100}){100}{100}").unwrap_err(), "the pattern is too large");
+        assert_eq!(anywhere("a(").unwrap_err(), "`a(` is not a regular expression");
     }
 }

@@ -28,10 +28,7 @@ impl Segment {
     pub(super) fn is_singular(&self) -> bool {
         match self {
             Self::Children(selectors) => {
-                matches!(
-                    selectors.as_slice(),
-                    [Selector::Key(_) | Selector::Index(_)]
-                )
+                matches!(selectors.as_slice(), [Selector::Key(_) | Selector::Index(_)])
             }
             Self::Descendants(_) => false,
         }

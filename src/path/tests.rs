@@ -11,14 +11,8 @@ fn path(text: &str) -> Path {
 /// Message and hint of a refused text.
 fn refusal(text: &str) -> (String, Option<String>) {
     let error = Path::parse(text).expect_err(text);
-    assert!(
-        error.offset <= text.len() && text.is_char_boundary(error.offset),
-        "{text}: {error:?}"
-    );
-    assert!(
-        error.message.len() < 120 && !error.message.contains('\n'),
-        "{error:?}"
-    );
+    assert!(error.offset <= text.len() && text.is_char_boundary(error.offset), "{text}: {error:?}");
+    assert!(error.message.len() < 120 && !error.message.contains('\n'), "{error:?}");
     (error.message, error.hint)
 }
 
@@ -40,10 +34,7 @@ fn forms_of_other_tools_are_refused_with_the_corrected_path() {
         ("$spec.replicas", "$.spec.replicas"),
         ("$.spec.replicas.", "$.spec.replicas"),
         ("/spec/replicas", "$.spec.replicas"),
-        (
-            "/metadata/annotations/a.b~1c",
-            "$.metadata.annotations['a.b/c']",
-        ),
+        ("/metadata/annotations/a.b~1c", "$.metadata.annotations['a.b/c']"),
         ("/spec/ports/0/port", "$.spec.ports[0].port"),
         ("{.items[0].metadata.name}", "$.items[0].metadata.name"),
         ("items.[0].name", "$.items[0].name"),
@@ -59,23 +50,14 @@ fn forms_of_other_tools_are_refused_with_the_corrected_path() {
             "{.metadata.labels.app\\.kubernetes\\.io/name}",
             "$.metadata.labels['app.kubernetes.io/name']",
         ),
-        (
-            "$.metadata.annotations.example.com/a.b",
-            "$.metadata.annotations['example.com/a.b']",
-        ),
+        ("$.metadata.annotations.example.com/a.b", "$.metadata.annotations['example.com/a.b']"),
         (
             "$.metadata.labels[app\\.kubernetes\\.io/name]",
             "$.metadata.labels['app.kubernetes.io/name']",
         ),
         ("$.data.tls\\.crt", "$.data['tls.crt']"),
-        (
-            "{.items[?(@.name=='x')].port}",
-            "$.items[?(@.name=='x')].port",
-        ),
-        (
-            "$.items[?(@.name=\"x\")].port",
-            "$.items[?(@.name==\"x\")].port",
-        ),
+        ("{.items[?(@.name=='x')].port}", "$.items[?(@.name=='x')].port"),
+        ("$.items[?(@.name=\"x\")].port", "$.items[?(@.name==\"x\")].port"),
         ("$.items[@.name==\"x\"]", "$.items[?@.name==\"x\"]"),
         ("$.items[(@.length-1)]", "$.items[-1]"),
         ("a['b c'].d", "$.a['b c'].d"),
@@ -105,49 +87,17 @@ fn a_refusal_says_in_our_words_what_is_wrong_and_where() {
         ("$.a[", "this bracket is never closed", 3),
         ("$.a[*].b['c", "this bracket is never closed", 8),
         ("$.", "the path ends too early", 2),
-        (
-            "$.a[?@.b[?@.c]].d",
-            "a filter inside a filter is not supported",
-            9,
-        ),
-        (
-            "$[?@.a, ?@.b[?@.c]]",
-            "a filter inside a filter is not supported",
-            13,
-        ),
-        (
-            "$[?$.b[?@.c]]",
-            "a filter inside a filter is not supported",
-            7,
-        ),
-        (
-            "$[?length(@.a)]",
-            "`length` gives a number, which must be compared",
-            3,
-        ),
+        ("$.a[?@.b[?@.c]].d", "a filter inside a filter is not supported", 9),
+        ("$[?@.a, ?@.b[?@.c]]", "a filter inside a filter is not supported", 13),
+        ("$[?$.b[?@.c]]", "a filter inside a filter is not supported", 7),
+        ("$[?length(@.a)]", "`length` gives a number, which must be compared", 3),
         ("$[?length(@.*) == 1]", "this function takes one value", 3),
-        (
-            "$[?count(1) == 1]",
-            "this function cannot be used like this",
-            8,
-        ),
-        (
-            "$[?match(@.a, 'x') == true]",
-            "this function cannot be used like this",
-            8,
-        ),
-        (
-            "$[?match(@.a, @.b)]",
-            "the pattern must be text in quotes",
-            3,
-        ),
+        ("$[?count(1) == 1]", "this function cannot be used like this", 8),
+        ("$[?match(@.a, 'x') == true]", "this function cannot be used like this", 8),
+        ("$[?match(@.a, @.b)]", "the pattern must be text in quotes", 3),
         ("$[?match(@.a, '(')]", "`(` is not a regular expression", 3),
         ("$[?in(@.a, $.b)]", "there is no function `in`", 5),
-        (
-            "$[?length(value(length(length(@.a)))) == 1]",
-            "the functions nest too deep",
-            29,
-        ),
+        ("$[?length(value(length(length(@.a)))) == 1]", "the functions nest too deep", 29),
         ("$..a..b", "`..` may stand once in a path", 1),
         (
             "$['a','b','c','d','e']['a','b','c','d','e']['a','b','c','d','e']",
@@ -223,11 +173,7 @@ fn a_long_path_over_a_deep_or_wide_value_stays_cheap() {
     }
     let long = path(&format!("$[*]{}", ".a".repeat(2_000)));
     assert_eq!(long.lookup(&deep), vec![None]);
-    assert!(
-        path(&format!("$[?@.a]{}", "[?@.a]".repeat(600)))
-            .query(&deep)
-            .is_empty()
-    );
+    assert!(path(&format!("$[?@.a]{}", "[?@.a]".repeat(600))).query(&deep).is_empty());
     // A key that a parent's writer chose, in front of many elements: the text of the way is built for none of them.
     let wide = json!({"k".repeat(100_000): vec![1; 10_000]});
     assert_eq!(path("$.*[*]").query(&wide).len(), 10_000);
@@ -291,21 +237,14 @@ fn a_lookup_tells_what_is_missing_from_what_is_empty() {
         ("$.a[0]['b','c']", json!([1, missing])),
         ("$.a[?@.b == 2].b", json!([missing])),
         ("$.x[?@.b == 2].b", json!([missing])),
-        (
-            "$.pods[*].c[?@.t == 'Ready'].s",
-            json!([1, missing, missing]),
-        ),
+        ("$.pods[*].c[?@.t == 'Ready'].s", json!([1, missing, missing])),
         ("$.pods[*].c[*].s", json!([1])),
     ] {
         let path = path(text);
         let found = path.lookup(&value);
         let shown: Vec<_> = found.iter().map(|leaf| leaf.unwrap_or(&missing)).collect();
         assert_eq!(json!(shown), leaves, "{text}");
-        assert_eq!(
-            path.query(&value),
-            found.into_iter().flatten().collect::<Vec<_>>(),
-            "{text}"
-        );
+        assert_eq!(path.query(&value), found.into_iter().flatten().collect::<Vec<_>>(), "{text}");
     }
 }
 

@@ -24,16 +24,8 @@ type Emit<'e, 't, 'v> = dyn FnMut(Option<&'v Value>, &[Hop<'t>]) -> ControlFlow<
 
 /// Calls `emit` for each result: a value, or nothing where a name, an index or a filter found nothing.
 pub(super) fn walk<'t, 'v: 't>(program: &'t Program, root: &'v Value, emit: &mut Emit<'_, 't, 'v>) {
-    let shared: Vec<_> = program
-        .shared
-        .iter()
-        .map(|segments| found(segments, root, &[]))
-        .collect();
-    let mut walker = Walker {
-        shared: &shared,
-        trail: Vec::new(),
-        emit,
-    };
+    let shared: Vec<_> = program.shared.iter().map(|segments| found(segments, root, &[])).collect();
+    let mut walker = Walker { shared: &shared, trail: Vec::new(), emit };
     // Stopping early is the caller's wish and no result.
     let _stopped = walker.run(Some(root), &program.segments);
 }
@@ -49,12 +41,7 @@ pub(super) fn found<'v>(
         values.extend(value);
         ControlFlow::Continue(())
     };
-    let _stopped = Walker {
-        shared,
-        trail: Vec::new(),
-        emit: &mut emit,
-    }
-    .run(Some(start), segments);
+    let _stopped = Walker { shared, trail: Vec::new(), emit: &mut emit }.run(Some(start), segments);
     values
 }
 
@@ -70,33 +57,22 @@ pub(super) fn leads_anywhere<'v>(
     let mut any = false;
     let mut emit = |value: Option<&'v Value>, _: &[Hop<'_>]| {
         any = value.is_some();
-        if any {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let _stopped = Walker {
-        shared,
-        trail: Vec::new(),
-        emit: &mut emit,
-    }
-    .run(Some(start), segments);
+    let _stopped = Walker { shared, trail: Vec::new(), emit: &mut emit }.run(Some(start), segments);
     any
 }
 
 /// The value that singular segments lead to, without any allocation; nothing for others.
 pub(super) fn only<'v>(segments: &[Segment], start: &'v Value) -> Option<&'v Value> {
-    segments
-        .iter()
-        .try_fold(start, |value, segment| match segment {
-            Segment::Children(selectors) => match selectors.as_slice() {
-                [Selector::Key(key)] => value.as_object()?.get(key),
-                [Selector::Index(index)] => at(value.as_array()?, *index).map(|(_, value)| value),
-                _ => None,
-            },
-            Segment::Descendants(_) => None,
-        })
+    segments.iter().try_fold(start, |value, segment| match segment {
+        Segment::Children(selectors) => match selectors.as_slice() {
+            [Selector::Key(key)] => value.as_object()?.get(key),
+            [Selector::Index(index)] => at(value.as_array()?, *index).map(|(_, value)| value),
+            _ => None,
+        },
+        Segment::Descendants(_) => None,
+    })
 }
 
 struct Walker<'w, 't, 'v> {
@@ -173,12 +149,7 @@ impl<'t, 'v: 't> Walker<'_, 't, 'v> {
             Selector::Index(index) => {
                 let child = node.and_then(|value| at(value.as_array()?, *index));
                 let hop = hop_to(*index, child);
-                self.enter_if(
-                    child.is_some() || lookup,
-                    hop,
-                    child.map(|(_, value)| value),
-                    rest,
-                )
+                self.enter_if(child.is_some() || lookup, hop, child.map(|(_, value)| value), rest)
             }
             Selector::Wildcard => {
                 children(node).try_for_each(|(hop, child)| self.enter(hop, Some(child), rest))
@@ -211,11 +182,7 @@ impl<'t, 'v: 't> Walker<'_, 't, 'v> {
         node: Option<&'v Value>,
         rest: &'t [Segment],
     ) -> ControlFlow<()> {
-        if condition {
-            self.enter(hop, node, rest)
-        } else {
-            ControlFlow::Continue(())
-        }
+        if condition { self.enter(hop, node, rest) } else { ControlFlow::Continue(()) }
     }
 
     /// The value itself, then everything below it, parents first.
@@ -225,9 +192,7 @@ impl<'t, 'v: 't> Walker<'_, 't, 'v> {
         selectors: &'t [Selector],
         rest: &'t [Segment],
     ) -> ControlFlow<()> {
-        selectors
-            .iter()
-            .try_for_each(|selector| self.select(Some(node), selector, rest, false))?;
+        selectors.iter().try_for_each(|selector| self.select(Some(node), selector, rest, false))?;
         for (hop, child) in children(Some(node)) {
             self.trail.push(hop);
             self.descend(child, selectors, rest)?;
@@ -246,11 +211,7 @@ fn hop_to<'t>(index: i64, child: Option<(usize, &Value)>) -> Hop<'t> {
 
 /// The elements of a list, or the values of a map in the order of their keys.
 fn children(value: Option<&Value>) -> impl Iterator<Item = (Hop<'_>, &Value)> {
-    let list = value
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .enumerate();
+    let list = value.and_then(Value::as_array).into_iter().flatten().enumerate();
     let map = value.and_then(Value::as_object).into_iter().flatten();
     list.map(|(index, child)| (Hop::Index(index), child))
         .chain(map.map(|(key, child)| (Hop::Key(key.as_str()), child)))
@@ -259,11 +220,7 @@ fn children(value: Option<&Value>) -> impl Iterator<Item = (Hop<'_>, &Value)> {
 /// An element by index; negative counts from the end.
 fn at(list: &[Value], index: i64) -> Option<(usize, &Value)> {
     let distance = usize::try_from(index.unsigned_abs()).ok()?;
-    let index = if index < 0 {
-        list.len().checked_sub(distance)?
-    } else {
-        distance
-    };
+    let index = if index < 0 { list.len().checked_sub(distance)? } else { distance };
     list.get(index).map(|value| (index, value))
 }
 
@@ -276,32 +233,17 @@ fn slice(
 ) -> impl Iterator<Item = usize> {
     let len = i64::try_from(len).unwrap_or(i64::MAX);
     let from_start = |index: i64| {
-        if index < 0 {
-            index.saturating_add(len)
-        } else {
-            index
-        }
+        if index < 0 { index.saturating_add(len) } else { index }
     };
     let (first, past_last) = if step < 0 {
         let first = start.map_or(len - 1, |start| from_start(start).clamp(-1, len - 1));
-        (
-            first,
-            end.map_or(-1, |end| from_start(end).clamp(-1, len - 1)),
-        )
+        (first, end.map_or(-1, |end| from_start(end).clamp(-1, len - 1)))
     } else {
         let first = start.map_or(0, |start| from_start(start).clamp(0, len));
         (first, end.map_or(len, |end| from_start(end).clamp(0, len)))
     };
     // A step of 0 selects nothing.
-    std::iter::successors((step != 0).then_some(first), move |index| {
-        index.checked_add(step)
-    })
-    .take_while(move |index| {
-        if step < 0 {
-            *index > past_last
-        } else {
-            *index < past_last
-        }
-    })
-    .filter_map(|index| usize::try_from(index).ok())
+    std::iter::successors((step != 0).then_some(first), move |index| index.checked_add(step))
+        .take_while(move |index| if step < 0 { *index > past_last } else { *index < past_last })
+        .filter_map(|index| usize::try_from(index).ok())
 }

@@ -17,16 +17,11 @@ pub struct Backoff {
 
 impl Backoff {
     /// Of a failed pass: from 0.5 s to 5 minutes.
-    pub const PASS: Self = Self {
-        base: Duration::from_millis(500),
-        cap: Duration::from_mins(5),
-    };
+    pub const PASS: Self = Self { base: Duration::from_millis(500), cap: Duration::from_mins(5) };
 
     /// The wait after so many failures in a row; `random` is between 0 and 1.
     pub fn delay(self, failures: u32, random: f64) -> Duration {
-        let factor = 1_u32
-            .checked_shl(failures.saturating_sub(1))
-            .unwrap_or(u32::MAX);
+        let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         let longest = self.base.saturating_mul(factor).min(self.cap);
         longest.mul_f64(random.clamp(0.0, 1.0).midpoint(1.0))
     }
@@ -56,18 +51,11 @@ mod tests {
 
     #[test]
     fn chance_takes_at_most_half_away() {
-        let backoff = Backoff {
-            base: Duration::from_secs(1),
-            cap: Duration::from_mins(1),
-        };
+        let backoff = Backoff { base: Duration::from_secs(1), cap: Duration::from_mins(1) };
         assert_eq!(backoff.delay(2, 0.0), Duration::from_secs(1));
         assert_eq!(backoff.delay(2, 0.5), Duration::from_millis(1500));
         assert_eq!(backoff.delay(2, 1.0), Duration::from_secs(2));
-        assert_eq!(
-            backoff.delay(2, 7.0),
-            Duration::from_secs(2),
-            "a bad random number is clamped"
-        );
+        assert_eq!(backoff.delay(2, 7.0), Duration::from_secs(2), "a bad random number is clamped");
     }
 
     #[test]
@@ -76,10 +64,7 @@ mod tests {
         assert!(numbers.iter().all(|n| (0.0..=1.0).contains(n)));
         for tenth in 0..10 {
             let low = f64::from(tenth) / 10.0;
-            let hits = numbers
-                .iter()
-                .filter(|n| (low..low + 0.1).contains(*n))
-                .count();
+            let hits = numbers.iter().filter(|n| (low..low + 0.1).contains(*n)).count();
             assert!(hits > 30, "{hits} of 1000 in the tenth from {low}");
         }
     }

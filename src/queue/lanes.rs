@@ -44,11 +44,7 @@ pub(super) struct Lanes<K> {
 
 impl<K> Lanes<K> {
     pub(super) fn new() -> Self {
-        Self {
-            waiting: [const { BTreeMap::new() }; LANES],
-            turn: 0,
-            share: SHARES[0],
-        }
+        Self { waiting: [const { BTreeMap::new() }; LANES], turn: 0, share: SHARES[0] }
     }
 
     pub(super) fn push(&mut self, place: Place, key: K) {
@@ -83,10 +79,7 @@ impl<K> Lanes<K> {
 
     /// Since when the one who waited longest waits.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.waiting
-            .iter()
-            .filter_map(|lane| Some(lane.first_key_value()?.1.1))
-            .min()
+        self.waiting.iter().filter_map(|lane| Some(lane.first_key_value()?.1.1)).min()
     }
 
     pub(super) fn clear(&mut self) {

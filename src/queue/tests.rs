@@ -1,3 +1,5 @@
+//! The promises of the queue, on a clock that the tests move.
+
 use super::*;
 use Lane::{Bulk, Drift, Edit, Finish};
 use std::sync::Arc;
@@ -8,13 +10,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Backoff of 1, 2, 4 … 60 seconds exactly.
 fn queue() -> Queue<u32> {
-    Queue::new(
-        Backoff {
-            base: SECOND,
-            cap: 60 * SECOND,
-        },
-        || 1.0,
-    )
+    Queue::new(Backoff { base: SECOND, cap: 60 * SECOND }, || 1.0)
 }
 
 /// What can be had without waiting.
@@ -100,11 +96,7 @@ async fn an_event_retries_a_failed_key_at_once_and_forgives_nothing() {
     assert_eq!(ready(&queue).await, Some(1));
     queue.done(&1, Again::Failed);
     advance(7 * SECOND).await;
-    assert_eq!(
-        ready(&queue).await,
-        None,
-        "the fourth failure waits eight seconds"
-    );
+    assert_eq!(ready(&queue).await, None, "the fourth failure waits eight seconds");
     advance(SECOND).await;
     assert_eq!(ready(&queue).await, Some(1));
 }
@@ -188,10 +180,7 @@ async fn full_lanes_share_eight_four_two_one() {
     }
     let lane = |key: &u32| key / 1000;
     let round = [3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 0];
-    assert_eq!(
-        keys.iter().map(lane).collect::<Vec<_>>(),
-        [round, round].concat()
-    );
+    assert_eq!(keys.iter().map(lane).collect::<Vec<_>>(), [round, round].concat());
     assert_eq!(
         keys.iter().filter(|k| lane(k) == 1).collect::<Vec<_>>(),
         [&1000, &1001, &1002, &1003]
@@ -259,21 +248,11 @@ async fn depth_counts_each_key_where_it_is() {
     queue.add(3, Bulk);
     queue.add_after(4, 100 * SECOND, Bulk);
     advance(SECOND).await;
-    let depth = Depth {
-        waiting: 3,
-        running: 0,
-        delayed: 1,
-        oldest: 2 * SECOND,
-    };
+    let depth = Depth { waiting: 3, running: 0, delayed: 1, owed: 0, oldest: 2 * SECOND };
     assert_eq!(queue.depth(), depth);
     assert_eq!(queue.next().await, Some(1));
     queue.add(1, Edit);
-    let depth = Depth {
-        waiting: 2,
-        running: 1,
-        delayed: 1,
-        oldest: SECOND,
-    };
+    let depth = Depth { waiting: 2, running: 1, delayed: 1, owed: 0, oldest: SECOND };
     assert_eq!(queue.depth(), depth);
 }
 
@@ -305,10 +284,7 @@ async fn a_run_may_end_after_the_close() {
     assert_eq!(queue.next().await, Some(1));
     queue.close();
     queue.done(&1, Again::Failed);
-    assert_eq!(
-        (known(&queue), queue.depth().running, queue.depth().delayed),
-        (0, 0, 0)
-    );
+    assert_eq!((known(&queue), queue.depth().running, queue.depth().delayed), (0, 0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -317,10 +293,7 @@ async fn ending_a_run_that_was_not_begun_changes_nothing() {
     queue.done(&1, Again::Failed);
     queue.add(2, Edit);
     queue.done(&2, Again::Failed);
-    assert_eq!(
-        (known(&queue), queue.depth().waiting, queue.depth().delayed),
-        (1, 1, 0)
-    );
+    assert_eq!((known(&queue), queue.depth().waiting, queue.depth().delayed), (1, 1, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -401,10 +374,7 @@ async fn under_contention_no_key_is_lost_and_none_runs_twice_at_once() {
                 (Arc::clone(&queue), Arc::clone(&dirty), Arc::clone(&running));
             tokio::spawn(async move {
                 while let Some(key) = queue.next().await {
-                    assert!(
-                        !running[key].swap(true, Ordering::SeqCst),
-                        "{key} runs twice"
-                    );
+                    assert!(!running[key].swap(true, Ordering::SeqCst), "{key} runs twice");
                     dirty[key].store(false, Ordering::SeqCst);
                     tokio::task::yield_now().await;
                     running[key].store(false, Ordering::SeqCst);
@@ -432,10 +402,7 @@ async fn under_contention_no_key_is_lost_and_none_runs_twice_at_once() {
     })
     .await
     .expect("every key is handed out");
-    assert!(
-        dirty.iter().all(|flag| !flag.load(Ordering::SeqCst)),
-        "a run follows every add"
-    );
+    assert!(dirty.iter().all(|flag| !flag.load(Ordering::SeqCst)), "a run follows every add");
     queue.close();
     for worker in workers {
         worker.await.unwrap();

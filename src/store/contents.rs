@@ -80,9 +80,7 @@ impl Contents {
     pub(super) fn deleted(&mut self, name: &Name, version: u64) -> Option<Change> {
         self.bookmark(version);
         let known = self.objects.get(name)?;
-        (known.resource_version <= version)
-            .then(|| self.take(name))
-            .flatten()
+        (known.resource_version <= version).then(|| self.take(name)).flatten()
     }
 
     /// The stream has passed `version`.
@@ -97,23 +95,15 @@ impl Contents {
         }
         let known = self.objects.get(&name_of(&answer.id));
         let news = known.is_none_or(|stored| stored.resource_version < answer.resource_version);
-        news.then(|| Change {
-            own: true,
-            ..self.put(answer)
-        })
+        news.then(|| Change { own: true, ..self.put(answer) })
     }
 
     /// All objects of which `index` says this.
     pub(super) fn indexed(&self, key: &str) -> Vec<Arc<Stored>> {
         let empty: Arc<str> = "".into();
         let first = (Arc::from(key), (Arc::clone(&empty), empty));
-        let range = self
-            .indexed
-            .range(first..)
-            .take_while(|(other, _)| &**other == key);
-        range
-            .filter_map(|(_, name)| self.objects.get(name).cloned())
-            .collect()
+        let range = self.indexed.range(first..).take_while(|(other, _)| &**other == key);
+        range.filter_map(|(_, name)| self.objects.get(name).cloned()).collect()
     }
 
     /// A list is a consistent read that begins after all that was delivered. If it is older, the server's history was
@@ -132,23 +122,13 @@ impl Contents {
         let after = Arc::new(object);
         self.reindex(&name, before.as_ref(), Some(&after));
         self.objects.insert(name, Arc::clone(&after));
-        Change {
-            id: after.id.clone(),
-            before,
-            after: Some(after),
-            own: false,
-        }
+        Change { id: after.id.clone(), before, after: Some(after), own: false }
     }
 
     fn take(&mut self, name: &Name) -> Option<Change> {
         let before = self.objects.remove(name)?;
         self.reindex(name, Some(&before), None);
-        Some(Change {
-            id: before.id.clone(),
-            before: Some(before),
-            after: None,
-            own: false,
-        })
+        Some(Change { id: before.id.clone(), before: Some(before), after: None, own: false })
     }
 
     fn reindex(&mut self, name: &Name, before: Option<&Arc<Stored>>, after: Option<&Arc<Stored>>) {

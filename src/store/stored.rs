@@ -55,11 +55,7 @@ impl Format {
     /// Of a kind; `managed_fields` says whether `metadata.managedFields` is kept (it can double an object).
     pub fn new(gvk: &Gvk, managed_fields: bool) -> Self {
         let kind = Arc::new(gvk.group_kind());
-        Self {
-            api_version: gvk.api_version(),
-            kind,
-            managed_fields,
-        }
+        Self { api_version: gvk.api_version(), kind, managed_fields }
     }
 
     /// The kind of every object that is read.
@@ -80,10 +76,7 @@ impl Format {
         let namespace = text_of(&metadata, "namespace").unwrap_or_default();
         let id = ObjectId::new(&self.kind, &namespace, &name);
 
-        let broken = |fault| Unreadable {
-            id: Some(id.clone()),
-            fault,
-        };
+        let broken = |fault| Unreadable { id: Some(id.clone()), fault };
         let other = |field, expected| text_of(&fields, field).is_some_and(|text| text != expected);
         if other("apiVersion", self.api_version.as_str()) || other("kind", self.kind.kind.as_str())
         {
@@ -93,9 +86,7 @@ impl Format {
         let resource_version = text_of(&metadata, "resourceVersion")
             .and_then(|version| version.parse().ok())
             .ok_or_else(|| broken("metadata.resourceVersion is not a number"))?;
-        let managed_fields = metadata
-            .remove("managedFields")
-            .filter(|_| self.managed_fields);
+        let managed_fields = metadata.remove("managedFields").filter(|_| self.managed_fields);
         fields.remove("apiVersion");
         fields.remove("kind");
         let (json, labels, annotations) = self.write(&metadata, &fields);
@@ -119,10 +110,7 @@ impl Format {
         fields: &Fields<'_>,
     ) -> (String, Range<usize>, Range<usize>) {
         let size = |fields: &Fields<'_>| {
-            fields
-                .iter()
-                .map(|(k, v)| k.len() + v.get().len() + 4)
-                .sum::<usize>()
+            fields.iter().map(|(k, v)| k.len() + v.get().len() + 4).sum::<usize>()
         };
         let mut json = String::with_capacity(80 + size(metadata) + size(fields));
         json.push_str("{\"apiVersion\":");
@@ -159,10 +147,8 @@ impl Stored {
     /// beyond the range of a float.
     pub fn parse(&self) -> Result<Value, Unreadable> {
         let fault = "too deep, or a number out of range";
-        serde_json::from_str(&self.json).map_err(|_| Unreadable {
-            id: Some(self.id.clone()),
-            fault,
-        })
+        serde_json::from_str(&self.json)
+            .map_err(|_| Unreadable { id: Some(self.id.clone()), fault })
     }
 
     /// `metadata.managedFields` as JSON text, if the watch keeps it and the object has it.
@@ -229,10 +215,7 @@ mod tests {
     use serde_json::json;
 
     fn format(managed_fields: bool) -> Format {
-        Format::new(
-            &Gvk::parse("apps/v1", "Deployment").unwrap(),
-            managed_fields,
-        )
+        Format::new(&Gvk::parse("apps/v1", "Deployment").unwrap(), managed_fields)
     }
 
     const ITEM: &str = r#"{"metadata":{"annotations":{"note":"say \"hi\"\n"},"creationTimestamp":null,
@@ -250,24 +233,15 @@ mod tests {
         let mut expected: Value = serde_json::from_str(ITEM).unwrap();
         expected["apiVersion"] = json!("apps/v1");
         expected["kind"] = json!("Deployment");
-        expected["metadata"]
-            .as_object_mut()
-            .unwrap()
-            .remove("managedFields");
+        expected["metadata"].as_object_mut().unwrap().remove("managedFields");
         assert_eq!(stored.parse().unwrap(), expected);
-        assert!(
-            stored.json().contains("0.10"),
-            "values are kept as the server wrote them"
-        );
+        assert!(stored.json().contains("0.10"), "values are kept as the server wrote them");
     }
 
     #[test]
     fn managed_fields_are_kept_apart_where_they_are_wanted() {
         let stored = format(true).read(ITEM).unwrap();
-        assert_eq!(
-            stored.managed_fields(),
-            Some(r#"[{"manager":"us","fieldsV1":{"f:spec":{}}}]"#)
-        );
+        assert_eq!(stored.managed_fields(), Some(r#"[{"manager":"us","fieldsV1":{"f:spec":{}}}]"#));
         assert!(!stored.json().contains("managedFields"));
     }
 
@@ -276,38 +250,27 @@ mod tests {
         let once = format(false).read(ITEM).unwrap();
         let twice = format(false).read(once.json()).unwrap();
         assert!(once.same(&twice));
-        assert_eq!(
-            (once.labels, once.annotations),
-            (twice.labels, twice.annotations)
-        );
+        assert_eq!((once.labels, once.annotations), (twice.labels, twice.annotations));
     }
 
     #[test]
     fn labels_and_annotations_are_found_by_name() {
         let stored = format(false).read(ITEM).unwrap();
-        assert_eq!(
-            stored.label("app.kubernetes.io/name").as_deref(),
-            Some("web")
-        );
+        assert_eq!(stored.label("app.kubernetes.io/name").as_deref(), Some("web"));
         assert_eq!(stored.label("empty").as_deref(), Some(""));
         assert_eq!(stored.label("note"), None);
         assert_eq!(stored.annotation("note").as_deref(), Some("say \"hi\"\n"));
         assert_eq!(stored.labels().len(), 2);
         let bare = r#"{"metadata":{"name":"a","uid":"u","resourceVersion":"1","labels":null}}"#;
         let bare = format(false).read(bare).unwrap();
-        assert_eq!(
-            (bare.label("a"), bare.annotation("a"), bare.labels().len()),
-            (None, None, 0)
-        );
+        assert_eq!((bare.label("a"), bare.annotation("a"), bare.labels().len()), (None, None, 0));
     }
 
     #[test]
     fn a_deletion_timestamp_means_terminating() {
         let read = |value: Value| {
             let metadata = json!({"name": "a", "uid": "u", "resourceVersion": "1", "deletionTimestamp": value});
-            format(false)
-                .read(&json!({ "metadata": metadata }).to_string())
-                .unwrap()
+            format(false).read(&json!({ "metadata": metadata }).to_string()).unwrap()
         };
         assert!(read(json!("2026-01-01T00:00:00Z")).terminating);
         assert!(!read(Value::Null).terminating);
@@ -323,14 +286,8 @@ mod tests {
             (r#"{"spec":{}}"#, "no metadata"),
             (r#"{"metadata":{"name":7}}"#, "no metadata.name"),
             (r#"{"metadata":{"name":""}}"#, "no metadata.name"),
-            (
-                r#"{"metadata":{"name":"a","resourceVersion":"1"}}"#,
-                "no metadata.uid",
-            ),
-            (
-                r#"{"metadata":{"name":"a","uid":"u"}}"#,
-                "metadata.resourceVersion is not a number",
-            ),
+            (r#"{"metadata":{"name":"a","resourceVersion":"1"}}"#, "no metadata.uid"),
+            (r#"{"metadata":{"name":"a","uid":"u"}}"#, "metadata.resourceVersion is not a number"),
             (
                 r#"{"metadata":{"name":"a","uid":"u","resourceVersion":"-1"}}"#,
                 "metadata.resourceVersion is not a number",
@@ -350,10 +307,7 @@ mod tests {
             assert_eq!(error.id.is_some(), text.contains(r#""name":"a""#), "{text}");
         }
         let error = format(false).read(cases[6].0).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "unreadable object Deployment.apps a: no metadata.uid"
-        );
+        assert_eq!(error.to_string(), "unreadable object Deployment.apps a: no metadata.uid");
     }
 
     #[test]

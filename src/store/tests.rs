@@ -1,22 +1,17 @@
+//! What subscribers hear, and when.
+
 use super::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn store() -> Arc<Store> {
-    Arc::new(Store::new(
-        &Gvk::parse("v1", "ConfigMap").unwrap(),
-        false,
-        None,
-    ))
+    Arc::new(Store::new(&Gvk::parse("v1", "ConfigMap").unwrap(), false, None))
 }
 
 fn object(store: &Store, namespace: &str, name: &str, version: u64) -> Stored {
     let metadata = format!(
         r#"{{"namespace":"{namespace}","name":"{name}","uid":"u","resourceVersion":"{version}"}}"#
     );
-    store
-        .format()
-        .read(&format!(r#"{{"metadata":{metadata}}}"#))
-        .unwrap()
+    store.format().read(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap()
 }
 
 /// Writes down what it hears: `+a1` new, `~a2` changed, `-a` gone, `!` in front if by our own write.
@@ -26,12 +21,7 @@ fn scribe(store: &Arc<Store>) -> (Subscription, Arc<Mutex<Vec<String>>>) {
     let subscription = store.subscribe(move |notice| {
         let note = match notice {
             Notice::Synced => "synced".to_owned(),
-            Notice::Changed(Change {
-                id,
-                before,
-                after,
-                own,
-            }) => {
+            Notice::Changed(Change { id, before, after, own }) => {
                 let own = if *own { "!" } else { "" };
                 match (before, after) {
                     (None, Some(after)) => format!("{own}+{}{}", id.name, after.resource_version),
@@ -72,27 +62,15 @@ fn subscribers_hear_every_change_once_in_order() {
 #[test]
 fn who_joins_late_hears_first_what_is_stored() {
     let store = store();
-    store.page(
-        5,
-        vec![object(&store, "", "a", 3), object(&store, "", "b", 4)],
-    );
+    store.page(5, vec![object(&store, "", "a", 3), object(&store, "", "b", 4)]);
     let (_early, early) = scribe(&store);
     assert_eq!(taken(&early), "+a3 +b4", "not synced yet");
-    store.listed(
-        5,
-        &HashSet::from([("".into(), "a".into()), ("".into(), "b".into())]),
-    );
+    store.listed(5, &HashSet::from([("".into(), "a".into()), ("".into(), "b".into())]));
     let (late, heard) = scribe(&store);
-    assert_eq!(
-        (taken(&early).as_str(), taken(&heard).as_str()),
-        ("synced", "+a3 +b4 synced")
-    );
+    assert_eq!((taken(&early).as_str(), taken(&heard).as_str()), ("synced", "+a3 +b4 synced"));
     drop(late);
     store.applied(object(&store, "", "a", 6));
-    assert_eq!(
-        (taken(&early).as_str(), taken(&heard).as_str()),
-        ("~a6", "")
-    );
+    assert_eq!((taken(&early).as_str(), taken(&heard).as_str()), ("~a6", ""));
 }
 
 #[test]
@@ -104,15 +82,8 @@ fn a_subscriber_may_read_and_sees_its_change() {
         let Notice::Changed(change) = notice else {
             return;
         };
-        let found = reader
-            .upgrade()
-            .unwrap()
-            .get(&change.id)
-            .map(|stored| stored.resource_version);
-        assert_eq!(
-            found,
-            change.after.as_ref().map(|stored| stored.resource_version)
-        );
+        let found = reader.upgrade().unwrap().get(&change.id).map(|stored| stored.resource_version);
+        assert_eq!(found, change.after.as_ref().map(|stored| stored.resource_version));
         counter.fetch_add(1, Ordering::SeqCst);
     });
     store.applied(object(&store, "", "a", 1));
@@ -138,20 +109,14 @@ fn objects_are_found_by_name_kind_and_namespace() {
         store.applied(object(&store, namespace, name, 1));
     }
     let names = |objects: Vec<Arc<Stored>>| {
-        objects
-            .iter()
-            .map(|o| format!("{}/{}", o.id.namespace, o.id.name))
-            .collect::<Vec<_>>()
+        objects.iter().map(|o| format!("{}/{}", o.id.namespace, o.id.name)).collect::<Vec<_>>()
     };
     assert_eq!(names(store.all()), ["a/1", "a/2", "ab/3", "b/1"]);
     assert_eq!(names(store.in_namespace("a")), ["a/1", "a/2"]);
     assert_eq!(names(store.in_namespace("")), Vec::<String>::new());
     let id = object(&store, "a", "1", 1).id;
     assert!(store.get(&id).is_some());
-    let secret = Arc::new(crate::object::GroupKind {
-        group: String::new(),
-        kind: "Secret".into(),
-    });
+    let secret = Arc::new(crate::object::GroupKind { group: String::new(), kind: "Secret".into() });
     assert!(store.get(&ObjectId::new(&secret, "a", "1")).is_none());
 }
 

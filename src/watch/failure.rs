@@ -16,11 +16,7 @@ const FLOW_CONTROL_WAIT: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Failure {
     #[error("the API server answers {code}: {message}")]
-    Refused {
-        code: u16,
-        message: String,
-        retry_after: Option<Duration>,
-    },
+    Refused { code: u16, message: String, retry_after: Option<Duration> },
     #[error("no connection: {0}")]
     Unreachable(String),
     #[error("no answer within {} s", .0.as_secs())]
@@ -41,43 +37,20 @@ impl Failure {
     /// What a refusal says.
     pub(super) fn refused(code: u16, status: &Status, retry_after: Option<Duration>) -> Self {
         let code = if status.code == 0 { code } else { status.code };
-        let asked = status
-            .details
-            .as_ref()
-            .map(|details| details.retry_after_seconds);
-        let asked = asked
-            .filter(|seconds| *seconds > 0)
-            .map(|s| Duration::from_secs(s.into()));
-        let retry_after = retry_after
-            .or(asked)
-            .or((code == 429).then_some(FLOW_CONTROL_WAIT));
+        let asked = status.details.as_ref().map(|details| details.retry_after_seconds);
+        let asked = asked.filter(|seconds| *seconds > 0).map(|s| Duration::from_secs(s.into()));
+        let retry_after = retry_after.or(asked).or((code == 429).then_some(FLOW_CONTROL_WAIT));
         // Somebody in between may answer with a page of HTML.
-        let text = if status.message.is_empty() {
-            &status.reason
-        } else {
-            &status.message
-        };
-        let message = text
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .chars()
-            .take(300)
-            .collect();
-        Self::Refused {
-            code,
-            message,
-            retry_after,
-        }
+        let text = if status.message.is_empty() { &status.reason } else { &status.message };
+        let message =
+            text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
+        Self::Refused { code, message, retry_after }
     }
 
     /// How long the server asks us to wait.
     pub(super) fn retry_after(&self) -> Duration {
         match self {
-            Self::Refused {
-                retry_after: Some(wait),
-                ..
-            } => (*wait).min(LONGEST_WAIT),
+            Self::Refused { retry_after: Some(wait), .. } => (*wait).min(LONGEST_WAIT),
             _ => Duration::ZERO,
         }
     }
@@ -100,11 +73,7 @@ impl Failure {
 
     /// Failures of the same sort are logged once.
     pub(super) fn sort(&self) -> (std::mem::Discriminant<Self>, u16) {
-        let code = if let Self::Refused { code, .. } = self {
-            *code
-        } else {
-            0
-        };
+        let code = if let Self::Refused { code, .. } = self { *code } else { 0 };
         (std::mem::discriminant(self), code)
     }
 }
@@ -139,10 +108,7 @@ mod tests {
     fn the_wait_is_what_the_server_asks_for_but_bounded() {
         let seconds = |failure: Failure| failure.retry_after().as_secs();
         assert_eq!(seconds(refused(429, r#"{"retryAfterSeconds":3}"#, None)), 3);
-        assert_eq!(
-            seconds(refused(429, r#"{"retryAfterSeconds":3}"#, Some(7))),
-            7
-        );
+        assert_eq!(seconds(refused(429, r#"{"retryAfterSeconds":3}"#, Some(7))), 7);
         assert_eq!(seconds(refused(429, "{}", None)), 1);
         assert_eq!(seconds(refused(503, "{}", Some(5))), 5);
         assert_eq!(seconds(refused(503, "{}", Some(86_400))), 60);

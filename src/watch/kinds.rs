@@ -30,11 +30,7 @@ pub struct Resource {
 impl Resource {
     /// The path of a list of its objects: of one namespace, or of all. A cluster-scoped kind has one list only.
     pub fn path(&self, namespace: Option<&str>) -> String {
-        let root = if self.gvk.group.is_empty() {
-            "/api/"
-        } else {
-            "/apis/"
-        };
+        let root = if self.gvk.group.is_empty() { "/api/" } else { "/apis/" };
         let namespace = namespace.filter(|_| self.namespaced);
         let within =
             namespace.map_or_else(String::new, |ns| format!("namespaces/{}/", escaped(ns)));
@@ -106,10 +102,7 @@ struct Served {
 impl Kinds {
     /// Asks nothing yet.
     pub fn new(client: Client) -> Self {
-        Self {
-            client,
-            versions: Mutex::default(),
-        }
+        Self { client, versions: Mutex::default() }
     }
 
     /// The kind as it is served. What was found is remembered; what was not found is asked for again by the first call
@@ -121,19 +114,12 @@ impl Kinds {
         };
         let mut served = served.lock().await;
         if !served.kinds.contains_key(&gvk.kind)
-            && served
-                .asked
-                .is_none_or(|asked| asked.elapsed() >= ASK_AGAIN)
+            && served.asked.is_none_or(|asked| asked.elapsed() >= ASK_AGAIN)
         {
             served.ask(&self.client, gvk).await;
         }
         let known = served.kinds.get(&gvk.kind).cloned();
-        let problem = || {
-            served
-                .problem
-                .clone()
-                .unwrap_or_else(|| KindError::Unknown(gvk.clone()))
-        };
+        let problem = || served.problem.clone().unwrap_or_else(|| KindError::Unknown(gvk.clone()));
         known.ok_or_else(problem)
     }
 
@@ -176,29 +162,20 @@ impl Served {
 /// The kinds of one group and version, without subresources.
 fn kinds(gvk: &Gvk, list: &APIResourceList) -> HashMap<String, Arc<Kind>> {
     let mut kinds = HashMap::new();
-    for served in list
-        .resources
-        .iter()
-        .filter(|served| !served.name.contains('/'))
-    {
+    for served in list.resources.iter().filter(|served| !served.name.contains('/')) {
         let status = format!("{}/status", served.name);
         let patched =
             |other: &APIResource| other.name == status && other.verbs.iter().any(|v| v == "patch");
         let kind = Kind {
             resource: Resource {
-                gvk: Gvk {
-                    kind: served.kind.clone(),
-                    ..gvk.clone()
-                },
+                gvk: Gvk { kind: served.kind.clone(), ..gvk.clone() },
                 plural: served.name.clone(),
                 namespaced: served.namespaced,
             },
             has_status: list.resources.iter().any(patched),
             verbs: served.verbs.clone(),
         };
-        kinds
-            .entry(served.kind.clone())
-            .or_insert_with(|| Arc::new(kind));
+        kinds.entry(served.kind.clone()).or_insert_with(|| Arc::new(kind));
     }
     kinds
 }
@@ -209,11 +186,7 @@ mod tests {
 
     fn resource(api_version: &str, kind: &str, plural: &str, namespaced: bool) -> Resource {
         let gvk = Gvk::parse(api_version, kind).unwrap();
-        Resource {
-            gvk,
-            plural: plural.into(),
-            namespaced,
-        }
+        Resource { gvk, plural: plural.into(), namespaced }
     }
 
     #[test]
@@ -221,39 +194,20 @@ mod tests {
         let pods = resource("v1", "Pod", "pods", true);
         assert_eq!(pods.path(None), "/api/v1/pods");
         assert_eq!(pods.path(Some("shop")), "/api/v1/namespaces/shop/pods");
-        let roles = resource(
-            "rbac.authorization.k8s.io/v1",
-            "ClusterRole",
-            "clusterroles",
-            false,
-        );
+        let roles = resource("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false);
         let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-        assert_eq!(
-            (roles.path(None).as_str(), roles.path(Some("shop")).as_str()),
-            (path, path)
-        );
+        assert_eq!((roles.path(None).as_str(), roles.path(Some("shop")).as_str()), (path, path));
     }
 
     #[test]
     fn a_namespace_cannot_leave_its_place_in_the_path() {
         let secrets = resource("v1", "Secret", "secrets", true);
-        for namespace in [
-            "../kube-system",
-            "a/secrets?x=",
-            "a#",
-            "a b",
-            "a\n",
-            "ü",
-            "%2F",
-            "",
-        ] {
+        for namespace in ["../kube-system", "a/secrets?x=", "a#", "a b", "a\n", "ü", "%2F", ""] {
             let path = secrets.path(Some(namespace));
             let inner = path.strip_prefix("/api/v1/namespaces/").unwrap();
             let inner = inner.strip_suffix("/secrets").unwrap();
             assert!(
-                inner
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"%-".contains(&b)),
+                inner.bytes().all(|b| b.is_ascii_alphanumeric() || b"%-".contains(&b)),
                 "{path}"
             );
         }
@@ -275,16 +229,10 @@ mod tests {
         let gvk = Gvk::parse("demo.example/v1", "Chassis").unwrap();
         let kinds = kinds(&gvk, &list);
         let chassis = &kinds["Chassis"];
-        assert_eq!(
-            chassis.resource,
-            resource("demo.example/v1", "Chassis", "chassis", true)
-        );
+        assert_eq!(chassis.resource, resource("demo.example/v1", "Chassis", "chassis", true));
         assert!(chassis.has_status && chassis.verbs == ["list", "watch"]);
         let mouse = &kinds["Mouse"];
-        assert_eq!(
-            mouse.resource,
-            resource("demo.example/v1", "Mouse", "mice", false)
-        );
+        assert_eq!(mouse.resource, resource("demo.example/v1", "Mouse", "mice", false));
         assert!(!mouse.has_status, "a status that cannot be patched");
         assert!(!kinds.contains_key("Scale"), "a subresource is no kind");
     }

@@ -23,10 +23,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-const BACKOFF: Backoff = Backoff {
-    base: Duration::from_millis(1600),
-    cap: Duration::from_secs(30),
-};
+const BACKOFF: Backoff =
+    Backoff { base: Duration::from_millis(1600), cap: Duration::from_secs(30) };
 
 /// For one page of a list.
 const PAGE_WITHIN: Duration = Duration::from_mins(1);
@@ -106,11 +104,7 @@ impl Reflector {
 
     async fn reflect(&mut self) -> Infallible {
         loop {
-            let step = if self.listed {
-                self.follow().await
-            } else {
-                self.list().await
-            };
+            let step = if self.listed { self.follow().await } else { self.list().await };
             if let Err(failure) = step {
                 self.failed(&failure).await;
             }
@@ -120,10 +114,8 @@ impl Reflector {
     /// Lists everything, page by page. Without a resourceVersion this is a consistent read.
     async fn list(&mut self) -> Result<(), Failure> {
         let mut names: HashSet<Name> = HashSet::new();
-        let mut params = ListParams {
-            label_selector: self.key.labels.clone(),
-            ..ListParams::default()
-        };
+        let mut params =
+            ListParams { label_selector: self.key.labels.clone(), ..ListParams::default() };
         let mut limit = FIRST_PAGE;
         let mut unreadable = None;
         loop {
@@ -250,11 +242,7 @@ impl Reflector {
 
     /// A stream goes forward. If it does not, the server's etcd was restored from a backup.
     fn not_before(&self, version: u64) -> Result<(), Failure> {
-        if version < self.store.delivered() {
-            Err(Failure::Rewound)
-        } else {
-            Ok(())
-        }
+        if version < self.store.delivered() { Err(Failure::Rewound) } else { Ok(()) }
     }
 
     /// Says what is wrong, once for each sort, and waits.
@@ -263,11 +251,7 @@ impl Reflector {
         self.failures = self.failures.saturating_add(1);
         // After an outage the server often knows our version no more, and a list is overdue. Only one, though.
         let at_once = failure.expired() && !std::mem::replace(&mut self.relisted, true);
-        let backoff = if at_once {
-            Duration::ZERO
-        } else {
-            BACKOFF.delay(self.failures, random())
-        };
+        let backoff = if at_once { Duration::ZERO } else { BACKOFF.delay(self.failures, random()) };
         let wait = backoff.max(failure.retry_after());
         if self.failing != Some(failure.sort()) {
             self.failing = Some(failure.sort());

@@ -15,17 +15,8 @@ const GONE: &str = r#"{"kind":"Status","code":410,"reason":"Expired","message":"
 
 fn key() -> WatchKey {
     let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
-    let resource = Resource {
-        gvk,
-        plural: "configmaps".into(),
-        namespaced: true,
-    };
-    WatchKey {
-        resource,
-        namespace: None,
-        labels: Some("a=b".into()),
-        managed_fields: false,
-    }
+    let resource = Resource { gvk, plural: "configmaps".into(), namespaced: true };
+    WatchKey { resource, namespace: None, labels: Some("a=b".into()), managed_fields: false }
 }
 
 fn watch(client: Client) -> Watch {
@@ -35,13 +26,7 @@ fn watch(client: Client) -> Watch {
 /// What is shown, as `a@3 b@5`.
 fn shown(watch: &Watch) -> String {
     let one = |stored: &Arc<Stored>| format!("{}@{}", stored.id.name, stored.resource_version);
-    watch
-        .store()
-        .all()
-        .iter()
-        .map(one)
-        .collect::<Vec<_>>()
-        .join(" ")
+    watch.store().all().iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
 /// What was asked, in short: `list`, or the version that was watched from; and when, in seconds since the first.
@@ -49,16 +34,9 @@ fn story(asked: &Asked) -> Vec<(String, u64)> {
     let asked = asked.lock().unwrap();
     let what = |uri: &str| {
         let version = uri.split("resourceVersion=").nth(1);
-        if is_watch(uri) {
-            version.unwrap().to_owned()
-        } else {
-            "list".to_owned()
-        }
+        if is_watch(uri) { version.unwrap().to_owned() } else { "list".to_owned() }
     };
-    asked
-        .iter()
-        .map(|(at, uri)| (what(uri), (*at - asked[0].0).as_secs()))
-        .collect()
+    asked.iter().map(|(at, uri)| (what(uri), (*at - asked[0].0).as_secs())).collect()
 }
 
 fn steps(asked: &Asked) -> Vec<String> {
@@ -83,28 +61,12 @@ async fn pages_belong_to_one_list_and_the_stream_goes_on_from_its_version() {
     sleep(SECOND).await;
     assert_eq!(shown(&watch), "a@51");
     sleep(200 * SECOND).await;
-    let uris: Vec<String> = asked
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|(_, uri)| uri.clone())
-        .collect();
+    let uris: Vec<String> = asked.lock().unwrap().iter().map(|(_, uri)| uri.clone()).collect();
     assert_eq!(uris[0], "/api/v1/configmaps?&labelSelector=a%3Db&limit=100");
-    assert_eq!(
-        uris[1],
-        "/api/v1/configmaps?&labelSelector=a%3Db&limit=500&continue=next%2F1"
-    );
-    assert!(
-        uris[2].starts_with("/api/v1/configmaps?&watch=true&timeoutSeconds=2"),
-        "{}",
-        uris[2]
-    );
+    assert_eq!(uris[1], "/api/v1/configmaps?&labelSelector=a%3Db&limit=500&continue=next%2F1");
+    assert!(uris[2].starts_with("/api/v1/configmaps?&watch=true&timeoutSeconds=2"), "{}", uris[2]);
     assert!(uris[2].ends_with("&labelSelector=a%3Db&allowWatchBookmarks=true&resourceVersion=50"));
-    assert!(
-        uris[3].ends_with("&resourceVersion=60"),
-        "from the bookmark: {}",
-        uris[3]
-    );
+    assert!(uris[3].ends_with("&resourceVersion=60"), "from the bookmark: {}", uris[3]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,11 +84,7 @@ async fn pages_shrink_where_objects_are_big() {
     watch(client).synced().await;
     let asked = asked.lock().unwrap();
     assert!(asked[1].1.contains("limit=41"), "{}", asked[1].1);
-    assert!(
-        asked[2].1.contains("limit=500"),
-        "a page may be empty: {}",
-        asked[2].1
-    );
+    assert!(asked[2].1.contains("limit=500"), "a page may be empty: {}", asked[2].1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,19 +105,9 @@ async fn a_version_that_is_too_old_means_a_new_list_whether_by_event_or_by_statu
         );
         assert_eq!(shown(&watch), "b@15");
         let error = watch.state().last_error;
-        assert_eq!(
-            error.as_deref(),
-            Some("the API server answers 410: too old")
-        );
+        assert_eq!(error.as_deref(), Some("the API server answers 410: too old"));
         sleep(5 * SECOND).await;
-        assert_eq!(
-            watch.state(),
-            State {
-                synced: true,
-                restarts: 1,
-                ..State::default()
-            }
-        );
+        assert_eq!(watch.state(), State { synced: true, restarts: 1, ..State::default() });
     }
 }
 
@@ -187,10 +135,7 @@ async fn a_server_that_always_says_too_old_is_asked_ever_more_slowly() {
     let _watch = watch(client);
     sleep(600 * SECOND).await;
     let asked = asked.lock().unwrap().len();
-    assert!(
-        (40..100).contains(&asked),
-        "{asked} requests in ten minutes"
-    );
+    assert!((40..100).contains(&asked), "{asked} requests in ten minutes");
 }
 
 #[tokio::test(start_paused = true)]
@@ -205,18 +150,11 @@ async fn streams_that_end_at_once_are_begun_ever_more_slowly_and_go_on_where_the
     let watch = watch(client);
     sleep(600 * SECOND).await;
     let steps = steps(&asked);
-    assert!(
-        (20..60).contains(&steps.len()),
-        "{} requests in ten minutes",
-        steps.len()
-    );
+    assert!((20..60).contains(&steps.len()), "{} requests in ten minutes", steps.len());
     assert_eq!(steps[..4], ["list", "10", "11", "12"]);
     assert_eq!(steps.iter().filter(|step| *step == "list").count(), 1);
     let error = watch.state().last_error;
-    assert_eq!(
-        error.as_deref(),
-        Some("the stream ended as soon as it had begun")
-    );
+    assert_eq!(error.as_deref(), Some("the stream ended as soon as it had begun"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,10 +170,7 @@ async fn a_stream_that_lived_is_followed_by_the_next_at_once() {
     drop(sender);
     sleep(SECOND / 10).await;
     assert_eq!(story(&asked)[1..], [("10".into(), 0), ("12".into(), 60)]);
-    assert_eq!(
-        (shown(&watch).as_str(), watch.state().restarts),
-        ("a@12", 0)
-    );
+    assert_eq!((shown(&watch).as_str(), watch.state().restarts), ("a@12", 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -273,11 +208,7 @@ async fn after_a_stream_that_said_nothing_at_all_comes_a_list() {
     let (senders, streams) = live();
     let (client, asked) = reflected(
         |number| {
-            list(
-                if number == 0 { 1000 } else { 500 },
-                "",
-                &[object("a", 400 + number as u64)],
-            )
+            list(if number == 0 { 1000 } else { 500 }, "", &[object("a", 400 + number as u64)])
         },
         streams,
     );
@@ -285,18 +216,11 @@ async fn after_a_stream_that_said_nothing_at_all_comes_a_list() {
     sleep(60 * SECOND).await;
     senders.lock().unwrap().clear();
     sleep(200 * SECOND).await;
-    assert_eq!(
-        steps(&asked),
-        ["list", "1000", "1000"],
-        "a minute of silence means nothing"
-    );
+    assert_eq!(steps(&asked), ["list", "1000", "1000"], "a minute of silence means nothing");
     senders.lock().unwrap().clear();
     sleep(SECOND).await;
     assert_eq!(steps(&asked)[3..], ["list", "500"]);
-    assert_eq!(
-        (shown(&watch).as_str(), watch.state().restarts),
-        ("a@403", 0)
-    );
+    assert_eq!((shown(&watch).as_str(), watch.state().restarts), ("a@403", 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -337,11 +261,7 @@ async fn a_broken_item_hurts_only_itself() {
     });
     sleep(SECOND).await;
     assert_eq!(shown(&watch), "a@15 b@21 c@11");
-    assert_eq!(
-        first.load(Ordering::SeqCst),
-        0,
-        "an object that cannot be read is not gone"
-    );
+    assert_eq!(first.load(Ordering::SeqCst), 0, "an object that cannot be read is not gone");
     drop(deletions);
     let unreadable = watch.state().unreadable.unwrap();
     assert_eq!(
@@ -368,17 +288,8 @@ async fn the_wait_that_the_server_asks_for_is_kept() {
         Some("the API server answers 429: Too many requests, please try again later.")
     );
     sleep(110 * SECOND).await;
-    let expected = [
-        ("list", 0),
-        ("list", 20),
-        ("list", 50),
-        ("10", 50),
-        ("10", 90),
-    ];
-    assert_eq!(
-        story(&asked),
-        expected.map(|(step, at)| (step.to_owned(), at))
-    );
+    let expected = [("list", 0), ("list", 20), ("list", 50), ("10", 50), ("10", 90)];
+    assert_eq!(story(&asked), expected.map(|(step, at)| (step.to_owned(), at)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -386,13 +297,11 @@ async fn a_refused_watch_keeps_what_it_had_says_why_and_comes_back() {
     let allowed = Arc::new(AtomicUsize::new(1));
     let switch = Arc::clone(&allowed);
     let (client, asked) =
-        server(
-            move |_, uri| match (switch.load(Ordering::SeqCst), is_watch(uri)) {
-                (0, _) => Reply::Text(404, "404 page not found\n".into()),
-                (_, false) => list(10, "", &[object("a", 5)]),
-                (_, true) => Reply::Stream(feed(&[])),
-            },
-        );
+        server(move |_, uri| match (switch.load(Ordering::SeqCst), is_watch(uri)) {
+            (0, _) => Reply::Text(404, "404 page not found\n".into()),
+            (_, false) => list(10, "", &[object("a", 5)]),
+            (_, true) => Reply::Stream(feed(&[])),
+        });
     let watch = watch(client);
     watch.synced().await;
     allowed.store(0, Ordering::SeqCst);
@@ -400,10 +309,7 @@ async fn a_refused_watch_keeps_what_it_had_says_why_and_comes_back() {
     let requests = asked.lock().unwrap().len();
     assert!((10..40).contains(&requests), "{requests} in five minutes");
     let state = watch.state();
-    assert_eq!(
-        state.last_error.as_deref(),
-        Some("the API server answers 404: 404 page not found")
-    );
+    assert_eq!(state.last_error.as_deref(), Some("the API server answers 404: 404 page not found"));
     assert!(state.synced && state.restarts + 2 >= requests as u64);
     assert_eq!(shown(&watch), "a@5", "a failed list is never a removal");
     allowed.store(1, Ordering::SeqCst);
@@ -428,16 +334,9 @@ async fn requests_that_hang_are_given_up() {
     sleep(100 * SECOND).await;
     let steps = story(&asked);
     assert_eq!(steps[0], ("list".into(), 0));
-    assert!(
-        steps[1].0 == "list" && (60..62).contains(&steps[1].1),
-        "{steps:?}"
-    );
+    assert!(steps[1].0 == "list" && (60..62).contains(&steps[1].1), "{steps:?}");
     assert_eq!(
-        (
-            steps[2].0.as_str(),
-            steps[3].0.as_str(),
-            steps[4].0.as_str()
-        ),
+        (steps[2].0.as_str(), steps[3].0.as_str(), steps[4].0.as_str()),
         ("10", "list", "11")
     );
     assert!((90..96).contains(&steps[3].1), "{steps:?}");
@@ -473,10 +372,7 @@ async fn a_panic_in_an_index_does_not_leave_a_dead_watch() {
     let watch = Watches::new(client, Some(index)).watch(key());
     watch.synced().await;
     sleep(SECOND).await;
-    assert_eq!(
-        (shown(&watch).as_str(), watch.state().restarts),
-        ("a@5 b@11", 1)
-    );
+    assert_eq!((shown(&watch).as_str(), watch.state().restarts), ("a@5 b@11", 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -486,31 +382,19 @@ async fn equal_keys_share_a_stream_that_ends_with_its_last_holder() {
     let watches = Watches::new(client, None);
     let mut cluster = key();
     cluster.resource.namespaced = false;
-    let namespaced = WatchKey {
-        namespace: Some("n".into()),
-        labels: Some(String::new()),
-        ..cluster.clone()
-    };
-    let everywhere = WatchKey {
-        labels: None,
-        ..cluster
-    };
+    let namespaced =
+        WatchKey { namespace: Some("n".into()), labels: Some(String::new()), ..cluster.clone() };
+    let everywhere = WatchKey { labels: None, ..cluster };
     let (one, two) = (watches.watch(namespaced), watches.watch(everywhere));
     assert!(
         Arc::ptr_eq(one.store(), two.store()),
         "the namespace of a cluster-scoped kind means nothing"
     );
-    let other = watches.watch(WatchKey {
-        managed_fields: true,
-        ..key()
-    });
+    let other = watches.watch(WatchKey { managed_fields: true, ..key() });
     assert!(!Arc::ptr_eq(one.store(), other.store()));
     one.synced().await;
     sleep(SECOND).await;
-    assert_eq!(
-        (asked.lock().unwrap().len(), watches.states().len()),
-        (4, 2)
-    );
+    assert_eq!((asked.lock().unwrap().len(), watches.states().len()), (4, 2));
     let closed = |sender: &&UnboundedSender<String>| sender.is_closed();
     let ended = || senders.lock().unwrap().iter().filter(closed).count();
     let store = Arc::downgrade(one.store());
@@ -522,17 +406,10 @@ async fn equal_keys_share_a_stream_that_ends_with_its_last_holder() {
     assert_eq!(ended(), 1);
     assert!(store.upgrade().is_none(), "the store is freed");
     assert_eq!(watches.states().len(), 1);
-    assert_eq!(
-        watches.running.lock().unwrap().len(),
-        1,
-        "and so is its key"
-    );
+    assert_eq!(watches.running.lock().unwrap().len(), 1, "and so is its key");
     drop(watches);
     sleep(SECOND).await;
-    assert!(
-        other.state().synced,
-        "a watch outlives the collection it came from"
-    );
+    assert!(other.state().synced, "a watch outlives the collection it came from");
 }
 
 #[test]

@@ -112,18 +112,11 @@ pub(super) async fn fetch(
     path: &str,
     params: &kube::api::ListParams,
 ) -> Result<impl AsRef<[u8]> + use<>, Failure> {
-    let request = Request::new(path)
-        .list(params)
-        .map_err(kube::Error::BuildRequest)?;
+    let request = Request::new(path).list(params).map_err(kube::Error::BuildRequest)?;
     let response = client.send(request.map(Body::from)).await?;
     let code = response.status();
-    let retry_after = response
-        .headers()
-        .get("retry-after")
-        .and_then(|value| value.to_str().ok());
-    let retry_after = retry_after
-        .and_then(|text| text.parse().ok())
-        .map(Duration::from_secs);
+    let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+    let retry_after = retry_after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let body = response.into_body().collect_bytes().await?;
     if code.is_success() {
         return Ok(body);
@@ -143,11 +136,7 @@ pub(super) async fn stream(
 ) -> Result<Lines<impl AsyncBufRead + Send + Unpin + use<>>, Failure> {
     let request = Request::new(path).watch(params, &version.to_string());
     let request = request.map_err(kube::Error::BuildRequest)?;
-    Ok(Lines {
-        reader: client.request_stream(request).await?,
-        buffer: Vec::new(),
-        whole: false,
-    })
+    Ok(Lines { reader: client.request_stream(request).await?, buffer: Vec::new(), whole: false })
 }
 
 /// Cuts a stream into lines.
@@ -213,19 +202,12 @@ mod tests {
 
     fn lines(pieces: &[Option<&'static str>]) -> Lines<BufReader<Pieces>> {
         let reader = BufReader::new(Pieces(pieces.to_vec()));
-        Lines {
-            reader,
-            buffer: Vec::new(),
-            whole: false,
-        }
+        Lines { reader, buffer: Vec::new(), whole: false }
     }
 
     fn next(lines: &mut Lines<BufReader<Pieces>>) -> Option<Result<Option<String>, Failure>> {
         let text = |line: &[u8]| String::from_utf8(line.to_vec()).unwrap();
-        lines
-            .next()
-            .now_or_never()
-            .map(|line| line.map(|line| line.map(text)))
+        lines.next().now_or_never().map(|line| line.map(|line| line.map(text)))
     }
 
     #[test]
@@ -274,27 +256,15 @@ mod tests {
         let object = r#"{"metadata":{"resourceVersion":"7"}}"#;
         for kind in ["ADDED", "MODIFIED", "DELETED"] {
             let there = read(&format!(r#"{{"type":"{kind}","object":{object}}}"#)).unwrap();
-            assert_eq!(
-                there,
-                read(&format!(r#"{{"object":{object},"type":"{kind}"}}"#)).unwrap()
-            );
+            assert_eq!(there, read(&format!(r#"{{"object":{object},"type":"{kind}"}}"#)).unwrap());
             assert_eq!(there.starts_with("Deleted"), kind == "DELETED");
         }
         let bookmark = format!(r#"{{"type":"BOOKMARK","object":{object}}}"#);
         assert_eq!(read(&bookmark).unwrap(), "Passed(7)");
         assert_eq!(read(r#"{"type":"BOOKMARK","object":{}}"#).unwrap(), "Other");
         assert_eq!(read(r#"{"type":"RENAMED","object":{}}"#).unwrap(), "Other");
-        for nonsense in [
-            "",
-            "{}",
-            "[]",
-            r#"{"type":"ADDED"}"#,
-            r#"{"type":"ADDED","object":"#,
-        ] {
-            assert!(
-                matches!(read(nonsense), Err(Failure::Garbled(_))),
-                "{nonsense}"
-            );
+        for nonsense in ["", "{}", "[]", r#"{"type":"ADDED"}"#, r#"{"type":"ADDED","object":"#] {
+            assert!(matches!(read(nonsense), Err(Failure::Garbled(_))), "{nonsense}");
         }
     }
 
@@ -312,10 +282,7 @@ mod tests {
         let page =
             Page::read(br#"{"metadata":{"resourceVersion":"7","continue":""},"items":null}"#)
                 .unwrap();
-        assert_eq!(
-            (page.version(), page.next(), page.items().len()),
-            (Ok(7), None, 0)
-        );
+        assert_eq!((page.version(), page.next(), page.items().len()), (Ok(7), None, 0));
         let body = br#"{"items":[{"a":1},7],"metadata":{"resourceVersion":"8","continue":"t"}}"#;
         let page = Page::read(body).unwrap();
         assert_eq!(

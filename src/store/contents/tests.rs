@@ -1,3 +1,5 @@
+//! The rules of the cache, over every interleaving of events, answers and lists.
+
 use super::*;
 use crate::object::Gvk;
 use crate::store::Format;
@@ -5,9 +7,7 @@ use std::collections::VecDeque;
 
 fn object(name: &str, version: u64) -> Stored {
     let metadata = format!(r#"{{"name":"{name}","uid":"u","resourceVersion":"{version}"}}"#);
-    format()
-        .read(&format!(r#"{{"metadata":{metadata}}}"#))
-        .unwrap()
+    format().read(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap()
 }
 
 fn format() -> Format {
@@ -21,12 +21,7 @@ fn name(name: &str) -> Name {
 /// What is shown, as `a@3 b@5`.
 fn shown(contents: &Contents) -> String {
     let one = |stored: &Arc<Stored>| format!("{}@{}", stored.id.name, stored.resource_version);
-    contents
-        .objects
-        .values()
-        .map(one)
-        .collect::<Vec<_>>()
-        .join(" ")
+    contents.objects.values().map(one).collect::<Vec<_>>().join(" ")
 }
 
 fn synced_at(version: u64) -> Contents {
@@ -69,15 +64,9 @@ fn events_older_than_an_answer_change_nothing() {
     contents.applied(object("a", 11));
     contents.observe(object("a", 15));
     assert!(contents.applied(object("a", 13)).is_none());
-    assert!(
-        contents.deleted(&name("a"), 14).is_none(),
-        "it was made anew since"
-    );
+    assert!(contents.deleted(&name("a"), 14).is_none(), "it was made anew since");
     assert_eq!(shown(&contents), "a@15");
-    assert!(
-        contents.observe(object("a", 15)).is_none(),
-        "the same answer twice"
-    );
+    assert!(contents.observe(object("a", 15)).is_none(), "the same answer twice");
     assert!(contents.deleted(&name("a"), 16).is_some());
 }
 
@@ -107,10 +96,7 @@ fn a_list_removes_what_it_does_not_name_unless_that_is_newer() {
     let changes = contents.page(20, vec![object("listed", 5)]);
     assert_eq!(changes.len(), 1);
     let gone = contents.listed(20, &HashSet::from([name("listed")]));
-    let gone: Vec<_> = gone
-        .iter()
-        .map(|change| change.id.name.to_string())
-        .collect();
+    let gone: Vec<_> = gone.iter().map(|change| change.id.name.to_string()).collect();
     assert_eq!(gone, ["gone", "old"]);
     assert_eq!(shown(&contents), "listed@5 new@21");
 }
@@ -144,10 +130,7 @@ fn after_a_restored_backup_only_the_list_counts() {
     let changes = contents.page(500, vec![object("a", 400), object("b", 450)]);
     assert_eq!(changes.len(), 2);
     contents.listed(500, &HashSet::from([name("a"), name("b")]));
-    assert_eq!(
-        (shown(&contents).as_str(), contents.delivered),
-        ("a@400 b@450", 500)
-    );
+    assert_eq!((shown(&contents).as_str(), contents.delivered), ("a@400 b@450", 500));
     assert!(contents.observe(object("a", 501)).is_some());
 }
 
@@ -155,34 +138,20 @@ fn after_a_restored_backup_only_the_list_counts() {
 fn the_index_follows_every_change() {
     let index: Index = Arc::new(|stored: &Stored| stored.label("owner"));
     let owned = |object: &str, version: u64, owner: &str| {
-        let labels = if owner.is_empty() {
-            String::new()
-        } else {
-            format!(r#""owner":"{owner}""#)
-        };
+        let labels = if owner.is_empty() { String::new() } else { format!(r#""owner":"{owner}""#) };
         let metadata = format!(
             r#"{{"name":"{object}","uid":"u","resourceVersion":"{version}","labels":{{{labels}}}}}"#
         );
-        format()
-            .read(&format!(r#"{{"metadata":{metadata}}}"#))
-            .unwrap()
+        format().read(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap()
     };
     let mut contents = Contents::new(Some(index));
     contents.page(
         9,
-        vec![
-            owned("b", 1, "x"),
-            owned("a", 2, "x"),
-            owned("c", 3, "xy"),
-            owned("d", 4, ""),
-        ],
+        vec![owned("b", 1, "x"), owned("a", 2, "x"), owned("c", 3, "xy"), owned("d", 4, "")],
     );
     let found = |contents: &Contents, key: &str| {
         let names = contents.indexed(key);
-        names
-            .iter()
-            .map(|stored| stored.id.name.to_string())
-            .collect::<Vec<_>>()
+        names.iter().map(|stored| stored.id.name.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(found(&contents, "x"), ["a", "b"]);
     assert_eq!(found(&contents, "xy"), ["c"]);
@@ -241,11 +210,8 @@ impl World {
     /// The version of an object at a version of the server.
     fn at(&self, object: &str, version: u64) -> Option<u64> {
         let op = |v: &u64| {
-            [
-                Op::Write(object_name(object)),
-                Op::Delete(object_name(object)),
-            ]
-            .contains(&self.happened(*v))
+            [Op::Write(object_name(object)), Op::Delete(object_name(object))]
+                .contains(&self.happened(*v))
         };
         let last = (1..=version).rev().find(op)?;
         matches!(self.happened(last), Op::Write(_)).then_some(last)
@@ -305,18 +271,14 @@ impl World {
         when(self.listing.is_none() && self.lists < 2, &|world| {
             world.listing = Some(world.now);
             world.lists += 1;
-            let items = ["a", "b"]
-                .iter()
-                .filter_map(|o| Some(object(o, world.at(o, world.now)?)));
+            let items = ["a", "b"].iter().filter_map(|o| Some(object(o, world.at(o, world.now)?)));
             let changes = world.contents.page(world.now, items.collect());
             world.tell(changes);
         });
         when(self.listing.is_some(), &|world| {
             let version = world.listing.take().unwrap();
             let listed = ["a", "b"].iter().filter(|o| world.at(o, version).is_some());
-            let changes = world
-                .contents
-                .listed(version, &listed.map(|o| name(o)).collect());
+            let changes = world.contents.listed(version, &listed.map(|o| name(o)).collect());
             world.tell(changes);
         });
         worlds
@@ -328,11 +290,7 @@ impl World {
             self.answered.iter().filter(of).max().copied().unwrap_or(0)
         };
         for object in ["a", "b"] {
-            let shown = self
-                .contents
-                .objects
-                .get(&name(object))
-                .map(|s| s.resource_version);
+            let shown = self.contents.objects.get(&name(object)).map(|s| s.resource_version);
             let oldest = self.contents.delivered.max(answered(object));
             let real = (oldest..=self.now).any(|version| self.at(object, version) == shown);
             assert!(

@@ -34,20 +34,10 @@ async fn an_unknown_kind_is_asked_for_again_but_not_more_often_than_every_five_s
     assert_eq!(begun.elapsed().as_secs(), 20);
     assert_eq!(asked.lock().unwrap().len(), 5);
     assert_eq!(asked.lock().unwrap()[0].1, "/apis/demo.example/v1");
-    let typo = Gvk {
-        kind: "Ap".into(),
-        ..gvk.clone()
-    };
-    assert_eq!(
-        kinds.resolve(&typo).await,
-        Err(KindError::Unknown(typo.clone()))
-    );
+    let typo = Gvk { kind: "Ap".into(), ..gvk.clone() };
+    assert_eq!(kinds.resolve(&typo).await, Err(KindError::Unknown(typo.clone())));
     kinds.resolve(&gvk).await.unwrap();
-    assert_eq!(
-        asked.lock().unwrap().len(),
-        5,
-        "what is known is not asked for again"
-    );
+    assert_eq!(asked.lock().unwrap().len(), 5, "what is known is not asked for again");
     kinds.forget(&gvk);
     kinds.resolve(&gvk).await.unwrap();
     assert_eq!(asked.lock().unwrap().len(), 6);
@@ -66,11 +56,7 @@ async fn a_group_that_does_not_answer_holds_up_no_other_and_is_not_an_unknown_ki
         ["slow", "down"].map(|g| Gvk::parse(&format!("{g}.example/v1"), "X").unwrap());
     let pod = Gvk::parse("v1", "Pod").unwrap();
     let (slow, (down, pod, at)) = tokio::join!(kinds.resolve(&slow), async {
-        (
-            kinds.resolve(&down).await,
-            kinds.resolve(&pod).await,
-            begun.elapsed(),
-        )
+        (kinds.resolve(&down).await, kinds.resolve(&pod).await, begun.elapsed())
     });
     assert!(pod.is_ok() && at < SECOND);
     let text = |error: Result<Arc<Kind>, KindError>| error.unwrap_err().to_string();
@@ -78,8 +64,5 @@ async fn a_group_that_does_not_answer_holds_up_no_other_and_is_not_an_unknown_ki
         text(down),
         "the kinds of down.example/v1 cannot be listed: the API server answers 503: service unavailable"
     );
-    assert_eq!(
-        text(slow),
-        "the kinds of slow.example/v1 cannot be listed: no answer within 15 s"
-    );
+    assert_eq!(text(slow), "the kinds of slow.example/v1 cannot be listed: no answer within 15 s");
 }

@@ -63,13 +63,8 @@ pub(super) fn server(
                 Reply::Stream(feed) => (Response::builder(), feed),
                 Reply::Text(code, text) => (Response::builder().status(code), feed(&[&text])),
                 Reply::Later(code, seconds) => {
-                    let response = Response::builder()
-                        .status(code)
-                        .header("Retry-After", seconds);
-                    (
-                        response,
-                        feed(&["Too many requests, please try again later."]),
-                    )
+                    let response = Response::builder().status(code).header("Retry-After", seconds);
+                    (response, feed(&["Too many requests, please try again later."]))
                 }
             };
             Ok::<_, Infallible>(response.body(feed).unwrap())
@@ -83,13 +78,7 @@ pub(super) fn reflected(
     list: impl Fn(usize) -> Reply + Send + Sync + 'static,
     stream: impl Fn(usize) -> Reply + Send + Sync + 'static,
 ) -> (Client, Asked) {
-    server(move |number, uri| {
-        if is_watch(uri) {
-            stream(number)
-        } else {
-            list(number)
-        }
-    })
+    server(move |number, uri| if is_watch(uri) { stream(number) } else { list(number) })
 }
 
 pub(super) type Senders = Arc<Mutex<Vec<UnboundedSender<String>>>>;
