@@ -1,0 +1,145 @@
+//! Rules: from a folder's texts to compiled rules, or every mistake.
+//!
+//! In: a [`Folder`]. Out: [`Loaded`]: rules that cannot be invalid, CRDs, example parents, problems. All or nothing per
+//! rule: a bad one is reported whole and the others never notice. Never here: the cluster.
+
+#[macro_use]
+mod decode;
+mod comparison_file;
+mod compile;
+mod compiled;
+mod file;
+mod ignore;
+mod kinds;
+mod order;
+mod read;
+
+pub use compiled::{
+    Because, ChildRule, ConditionRule, IgnoreRule, Need, ParentRule, Rule, StatusRule,
+};
+pub use file::{API_VERSION, Until};
+pub use read::{Error, Folder, Templates, read};
+
+use crate::object::Gvk;
+use crate::problem::Problem;
+use crate::source::{Place, Source};
+use crate::yaml::{self, Limits, Node};
+use decode::{Decode, Decoder};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a folder holds.
+#[derive(Default)]
+pub struct Loaded {
+    /// The rules that compiled, by name.
+    pub rules: Vec<Arc<Rule>>,
+    /// `CustomResourceDefinitions`.
+    pub crds: Vec<Example>,
+    /// Everything else: example parents.
+    pub examples: Vec<Example>,
+    /// Every mistake, in the order of the files.
+    pub problems: Vec<Problem>,
+    /// Names of rules that did not compile: their last good version should go on running.
+    pub bad: Vec<String>,
+}
+
+/// A document of the rules folder that is no rule.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// The object.
+    pub object: Value,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// Compiles every rule of the folder.
+pub fn load(folder: &Folder) -> Loaded {
+    let mut loaded = Loaded::default();
+    let mut named: BTreeMap<String, Place> = BTreeMap::new();
+    for source in &folder.rules {
+        match yaml::parse(&source.text, &Limits::FILE) {
+            Ok(documents) => {
+                for document in &documents {
+                    loaded.document(source, &document.root, folder, &mut named);
+                }
+            }
+            Err(error) => loaded.problems.push(yaml_problem(source, error)),
+        }
+    }
+    loaded.rules.sort_by(|left, right| left.name.cmp(&right.name));
+    loaded
+}
+
+/// A YAML mistake as a problem.
+fn yaml_problem(source: &Arc<Source>, error: yaml::Error) -> Problem {
+    let problem = Problem::new("yaml", error.message).at(Place::new(source, error.span));
+    Problem { hint: error.hint, ..problem }
+}
+
+impl Loaded {
+    fn document(
+        &mut self,
+        source: &Arc<Source>,
+        node: &Node,
+        folder: &Folder,
+        named: &mut BTreeMap<String, Place>,
+    ) {
+        let object = node.to_json();
+        if object.is_null() {
+            return;
+        }
+        if file::is_rule(&object) {
+            self.rule(source, node, folder, named);
+            return;
+        }
+        let place = Place::new(source, first_line(source, node));
+        let Some(gvk) = Gvk::of(&object) else {
+            let message = "this document is no rule and no Kubernetes object";
+            let hint = format!("a rule starts with `apiVersion: {API_VERSION}` and `kind: Rule`");
+            self.problems.push(Problem::new("no-object", message).at(place).hint(hint));
+            return;
+        };
+        let crd = gvk.group == "apiextensions.k8s.io" && gvk.kind == "CustomResourceDefinition";
+        let list = if crd { &mut self.crds } else { &mut self.examples };
+        list.push(Example { object, place });
+    }
+
+    fn rule(
+        &mut self,
+        source: &Arc<Source>,
+        node: &Node,
+        folder: &Folder,
+        named: &mut BTreeMap<String, Place>,
+    ) {
+        let mut decoder = Decoder::new(source);
+        let file = file::RuleFile::decode(node, &mut decoder);
+        let mut problems = decoder.problems;
+        let written_name = || Some(node.get("metadata")?.get("name")?.as_str()?.to_owned());
+        let compiled = file.filter(|_| problems.is_empty()).and_then(|file| {
+            let name = &file.metadata.name;
+            let place = Place::new(source, name.span.clone());
+            if let Some(other) = named.get(&name.value) {
+                let message = format!("there is another rule `{}` at {other}", name.value);
+                problems.push(Problem::new("duplicate-rule", message).at(place));
+                return None;
+            }
+            named.insert(name.value.clone(), place);
+            compile::compile(&file, source, &folder.templates)
+                .map_err(|found| problems.extend(found))
+                .ok()
+        });
+        match compiled {
+            Some(rule) => self.rules.push(Arc::new(rule)),
+            None => self.bad.extend(written_name()),
+        }
+        self.problems.append(&mut problems);
+    }
+}
+
+/// The first line of a node: a whole document is no useful place to point at.
+fn first_line(source: &Source, node: &Node) -> std::ops::Range<usize> {
+    let text = source.text.get(node.span.clone()).unwrap_or_default();
+    let length = text.find('\n').unwrap_or(text.len());
+    node.span.start..node.span.start + length
+}

@@ -1,0 +1,143 @@
+//! A comparison as an author writes it in a rule.
+//!
+//! In: a YAML mapping. Out: what it says, with the place of every part, so that a mistake in its meaning can be shown.
+
+use super::decode::{Decode, Decoder};
+use crate::comparison::{Mistake, Operand, Operator, Written, WrittenReference};
+use crate::path::Step;
+use crate::problem::Problem;
+use crate::source::{Place, Source};
+use crate::yaml::{Kind, Node};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A comparison and the places of its parts.
+#[derive(Clone, Debug)]
+pub(super) struct ComparisonFile {
+    /// What it says.
+    pub written: Written,
+    /// The node it was read from, to find the place of a part.
+    node: Node,
+}
+
+const REFERENCE: &[&str] = &["of", "path", "default"];
+const OTHERS: &[&str] = &["as", "some", "count", "allOf", "anyOf", "not"];
+
+impl Decode for ComparisonFile {
+    fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
+        let written = comparison(node, decoder)?;
+        Some(Self { written, node: node.clone() })
+    }
+}
+
+impl ComparisonFile {
+    /// Mistakes in meaning, each at the part it is about.
+    pub(super) fn problems(&self, mistakes: Vec<Mistake>, source: &Arc<Source>) -> Vec<Problem> {
+        let problem = |mistake: Mistake| {
+            let span = self.place_of(&mistake);
+            let problem = Problem::new("comparison", mistake.message).at(Place::new(source, span));
+            Problem { hint: mistake.hint, ..problem }
+        };
+        mistakes.into_iter().map(problem).collect()
+    }
+
+    /// The deepest part of the field that was written.
+    fn place_of(&self, mistake: &Mistake) -> Range<usize> {
+        let mut node = &self.node;
+        for step in mistake.field.steps() {
+            let below = match (step, &node.kind) {
+                (Step::Key(key), _) => node.get(key),
+                (Step::Index(index), Kind::Sequence(items)) => items.get(*index),
+                _ => None,
+            };
+            let Some(below) = below else { break };
+            node = below;
+        }
+        node.span.clone()
+    }
+}
+
+fn comparison(node: &Node, decoder: &mut Decoder) -> Option<Written> {
+    let Kind::Mapping(entries) = &node.kind else {
+        decoder.wrong_type(node, "a comparison such as `{path: \"$.spec.host\", exists: true}`");
+        return None;
+    };
+    let before = decoder.problems.len();
+    let mut written = Written::default();
+    for (key, value) in entries {
+        match key.as_str().unwrap_or_default() {
+            "as" => written.meaning = Decode::decode(value, decoder),
+            "some" => written.some = Decode::decode(value, decoder),
+            "count" => written.count = count(value, decoder),
+            "allOf" => written.all_of = comparisons(value, decoder),
+            "anyOf" => written.any_of = comparisons(value, decoder),
+            "not" => written.not = comparison(value, decoder).map(Box::new),
+            name if REFERENCE.contains(&name) => {
+                part_of_reference(name, value, &mut written.reference, decoder);
+            }
+            name => match Operator::named(name) {
+                Some(operator) => written.operators.push((operator, operand(value, decoder))),
+                None => decoder.unknown_field(name, key, &all_keys()),
+            },
+        }
+    }
+    (decoder.problems.len() == before).then_some(written)
+}
+
+fn all_keys() -> Vec<&'static str> {
+    let operators = Operator::ALL.iter().map(|operator| operator.as_str());
+    REFERENCE.iter().copied().chain(operators).chain(OTHERS.iter().copied()).collect()
+}
+
+fn comparisons(node: &Node, decoder: &mut Decoder) -> Option<Vec<Written>> {
+    let parts: Vec<ComparisonFile> = Decode::decode(node, decoder)?;
+    Some(parts.into_iter().map(|part| part.written).collect())
+}
+
+fn part_of_reference(
+    name: &str,
+    value: &Node,
+    reference: &mut WrittenReference,
+    decoder: &mut Decoder,
+) {
+    match name {
+        "of" => reference.of = Decode::decode(value, decoder),
+        "path" => reference.path = Decode::decode(value, decoder),
+        _ => reference.default = Some(value.to_json()),
+    }
+}
+
+/// A scalar or a list is itself; a mapping is a reference, as no operator takes a mapping.
+fn operand(node: &Node, decoder: &mut Decoder) -> Operand {
+    let Kind::Mapping(entries) = &node.kind else {
+        return Operand::Literal(node.to_json());
+    };
+    let mut reference = WrittenReference::default();
+    for (key, value) in entries {
+        match key.as_str().unwrap_or_default() {
+            name if REFERENCE.contains(&name) => {
+                part_of_reference(name, value, &mut reference, decoder);
+            }
+            name => decoder.unknown_field(name, key, REFERENCE),
+        }
+    }
+    Operand::Reference(reference)
+}
+
+/// The operators below `count`.
+fn count(node: &Node, decoder: &mut Decoder) -> Option<Vec<(Operator, Operand)>> {
+    let Kind::Mapping(entries) = &node.kind else {
+        decoder.wrong_type(node, "operators on a number, such as `{atLeast: 1}`");
+        return None;
+    };
+    let names: Vec<&str> = Operator::ALL.iter().map(|operator| operator.as_str()).collect();
+    let mut operators = Vec::new();
+    for (key, value) in entries {
+        let name = key.as_str().unwrap_or_default();
+        match Operator::named(name) {
+            Some(operator) => operators.push((operator, operand(value, decoder))),
+            None => decoder.unknown_field(name, key, &names),
+        }
+    }
+    Some(operators)
+}

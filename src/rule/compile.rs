@@ -1,0 +1,232 @@
+//! From a rule as written to a [`Rule`] that cannot be invalid, or every mistake in its meaning.
+//!
+//! In: a [`RuleFile`], the template files. Out: every path, comparison and template parsed once. Pure.
+
+mod child;
+mod status;
+
+use super::comparison_file::ComparisonFile;
+use super::compiled::{ChildRule, ParentRule, Rule, StatusRule};
+use super::decode::Spanned;
+use super::file::{API_VERSION, BodyFile, RuleFile};
+use super::order;
+use super::read::Templates as Files;
+use crate::comparison::{Comparison, Names, RootKind};
+use crate::marks::hash64;
+use crate::object::Gvk;
+use crate::problem::Problem;
+use crate::source::{Place, Source};
+use crate::template::{BodyTemplate, Builder, Mode, Templates};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Compiles a rule; every mistake is found in one go.
+pub(super) fn compile(
+    file: &RuleFile,
+    source: &Arc<Source>,
+    files: &Arc<Files>,
+) -> Result<Rule, Vec<Problem>> {
+    let mut compiler = Compiler {
+        source,
+        files,
+        templates: Builder::new(Arc::clone(files)),
+        names: names(file, Names::new("parent", RootKind::Parent)),
+        names_with_self: names(
+            file,
+            Names::new("self", RootKind::Itself).with("parent", RootKind::Parent),
+        ),
+        problems: Vec::new(),
+    };
+    // What is optional and wrong is only left out of the draft: its problem stops the rule.
+    let draft = compiler.rule(file);
+    let Compiler { templates, problems, .. } = compiler;
+    match draft {
+        Some(draft) if problems.is_empty() => Ok(draft.finish(templates.build(), source, files)),
+        _ => Err(problems),
+    }
+}
+
+/// What comparisons may refer to.
+fn names(file: &RuleFile, names: Names) -> Names {
+    let names = names.with("let", RootKind::Let);
+    let ids = file.spec.children.iter().map(|child| child.id.value.as_str());
+    ids.fold(names, |names, id| names.with(id, RootKind::Child))
+}
+
+struct Compiler<'a> {
+    source: &'a Arc<Source>,
+    files: &'a Arc<Files>,
+    templates: Builder,
+    names: Names,
+    names_with_self: Names,
+    problems: Vec<Problem>,
+}
+
+/// A rule without its templates, which are finished last.
+struct Draft {
+    name: Arc<str>,
+    parent: ParentRule,
+    let_body: Option<BodyTemplate>,
+    children: Vec<ChildRule>,
+    order: Vec<usize>,
+    status: Option<StatusRule>,
+}
+
+impl Draft {
+    fn finish(self, templates: Templates, source: &Source, files: &Files) -> Rule {
+        let text = files
+            .iter()
+            .fold(source.text.clone(), |text, (name, file)| text + "\0" + name + "\0" + &file.text);
+        Rule {
+            name: self.name,
+            hash: hash64(text.as_bytes()),
+            parent: self.parent,
+            let_body: self.let_body,
+            children: self.children,
+            order: self.order,
+            status: self.status,
+            templates,
+        }
+    }
+}
+
+/// Ids that mean something else in comparisons and templates.
+const RESERVED: &[&str] = &["parent", "item", "self", "let", "rule", "conditions"];
+
+impl Compiler<'_> {
+    fn rule(&mut self, file: &RuleFile) -> Option<Draft> {
+        self.header(file);
+        let spec = &file.spec;
+        let parent = self.parent(file);
+        let let_body = spec.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict));
+        let ids: BTreeSet<&str> =
+            spec.children.iter().map(|child| child.id.value.as_str()).collect();
+        self.ids(file);
+        let children: Vec<_> = spec.children.iter().map(|child| self.child(child, &ids)).collect();
+        let status = spec.status.as_ref().and_then(|status| self.status(status));
+        let children: Vec<ChildRule> = children.into_iter().collect::<Option<_>>()?;
+        let order = match order::order(&children) {
+            Ok(order) => order,
+            Err(problem) => {
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        Some(Draft {
+            name: file.metadata.name.value.as_str().into(),
+            parent: parent?,
+            let_body,
+            children,
+            order,
+            status,
+        })
+    }
+}
+
+impl Compiler<'_> {
+    fn note(
+        &mut self,
+        code: &'static str,
+        span: &Range<usize>,
+        message: String,
+        hint: Option<&str>,
+    ) {
+        let problem = Problem::new(code, message).at(Place::new(self.source, span.clone()));
+        self.problems.push(match hint {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        });
+    }
+
+    fn header(&mut self, file: &RuleFile) {
+        if file.api_version.value != API_VERSION {
+            let message =
+                format!("this program reads `{API_VERSION}`, not `{}`", file.api_version.value);
+            self.note("wrong-version", &file.api_version.span, message, None);
+        }
+        if file.kind.value != "Rule" {
+            let message = format!("expected `Rule`, found `{}`", file.kind.value);
+            self.note("wrong-kind", &file.kind.span, message, None);
+        }
+        let name = &file.metadata.name;
+        if !is_dns_label(&name.value) {
+            let message = format!("`{}` is no name for a rule", name.value);
+            let hint = "use at most 63 lower-case letters, digits and `-`, with a letter or digit at both ends";
+            self.note("illegal-name", &name.span, message, Some(hint));
+        }
+    }
+
+    fn parent(&mut self, file: &RuleFile) -> Option<ParentRule> {
+        let parent = &file.spec.parent;
+        let gvk = self.gvk(&parent.api_version, &parent.kind);
+        let namespaces =
+            parent.namespaces.iter().map(|namespace| namespace.value.clone()).collect();
+        let names = Names::new("parent", RootKind::Parent);
+        let when = self.comparisons(&parent.when, &names);
+        Some(ParentRule { gvk: gvk?, namespaces, when: when? })
+    }
+
+    fn gvk(&mut self, api_version: &Spanned<String>, kind: &Spanned<String>) -> Option<Gvk> {
+        let gvk = Gvk::parse(&api_version.value, &kind.value);
+        if gvk.is_none() {
+            let message = format!("`{}` with kind `{}` is no kind", api_version.value, kind.value);
+            let hint = "apiVersion is `group/version`, or the version alone in the core group";
+            self.note("illegal-kind", &api_version.span, message, Some(hint));
+        }
+        gvk
+    }
+
+    /// Ids are how everything else refers to a child.
+    fn ids(&mut self, file: &RuleFile) {
+        let mut seen = BTreeSet::new();
+        for child in &file.spec.children {
+            let id = &child.id;
+            if !is_id(&id.value) {
+                let hint = "use a lower-case letter, then letters, digits and `_`";
+                self.note("illegal-id", &id.span, format!("`{}` is no id", id.value), Some(hint));
+            } else if RESERVED.contains(&id.value.as_str()) {
+                let message = format!("`{}` means something else in comparisons", id.value);
+                self.note("reserved-id", &id.span, message, Some("choose another id"));
+            }
+            if !seen.insert(&id.value) {
+                let message = format!("there are two children `{}`", id.value);
+                self.note("duplicate-id", &id.span, message, None);
+            }
+        }
+    }
+
+    fn body(&mut self, body: &BodyFile, mode: Mode) -> Option<BodyTemplate> {
+        let compiled = self.templates.compile_body(&body.text, body.origin.clone(), mode);
+        compiled.map_err(|problems| self.problems.extend(problems)).ok()
+    }
+
+    /// All of a list; each mistake is shown at the part it is about.
+    fn comparisons(&mut self, files: &[ComparisonFile], names: &Names) -> Option<Vec<Comparison>> {
+        let compiled: Vec<_> = files
+            .iter()
+            .map(|file| {
+                let compiled = Comparison::compile(&file.written, names);
+                compiled
+                    .map_err(|mistakes| self.problems.extend(file.problems(mistakes, self.source)))
+                    .ok()
+            })
+            .collect();
+        compiled.into_iter().collect()
+    }
+}
+
+fn is_dns_label(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty()
+        && name.len() <= 63
+        && name.chars().all(inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+fn is_id(id: &str) -> bool {
+    id.starts_with(|c: char| c.is_ascii_lowercase())
+        && id.len() <= 63
+        && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

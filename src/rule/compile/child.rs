@@ -1,0 +1,172 @@
+//! Compiles one child of a rule.
+
+use super::Compiler;
+use crate::comparison::Comparison;
+use crate::object::Gvk;
+use crate::path::Path;
+use crate::problem::Problem;
+use crate::rule::compiled::{ChildRule, IgnoreRule, Need};
+use crate::rule::decode::nearest;
+use crate::rule::file::{ChildFile, IgnoreFile, NeedFile};
+use crate::rule::{ignore, kinds};
+use crate::source::Place;
+use crate::template::DocumentsTemplate;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A template of a child and what its text says of kinds.
+struct Source {
+    template: DocumentsTemplate,
+    stated: kinds::Stated,
+}
+
+impl Compiler<'_> {
+    pub(super) fn child(&mut self, file: &ChildFile, ids: &BTreeSet<&str>) -> Option<ChildRule> {
+        let source = self.source_of(file);
+        let kinds = source.as_ref().and_then(|source| self.kinds(file, &source.stated));
+        let names = self.names.clone();
+        let when = self.comparisons(&file.when, &names);
+        let needs = self.needs(file, ids);
+        let own = self.names_with_self.clone();
+        let ready = file.ready.as_ref().and_then(|ready| self.comparisons(ready, &own));
+        let ignore: Vec<_> = file.ignore.iter().map(|ignore| self.ignore(ignore)).collect();
+        let source = source?;
+        let needs = needs?;
+        let when = when?;
+        let after = Self::after(&source.template, &needs, &when, ids);
+        Some(ChildRule {
+            id: file.id.value.as_str().into(),
+            place: Place::new(self.source, file.id.span.clone()),
+            several: source.stated.documents > 1,
+            template: source.template,
+            kinds: kinds?,
+            may_be_empty: file.may_be_empty.unwrap_or(false),
+            when,
+            needs,
+            after,
+            ready,
+            ignore: ignore.into_iter().collect::<Option<_>>()?,
+        })
+    }
+
+    /// Exactly one of a file and an inline text.
+    fn source_of(&mut self, file: &ChildFile) -> Option<Source> {
+        match (&file.template, &file.inline) {
+            (Some(name), None) => {
+                let Some(source) = self.files.get(&name.value).cloned() else {
+                    self.no_template(&name.value, &name.span);
+                    return None;
+                };
+                let compiled = self.templates.compile_file(&name.value);
+                let template = compiled.map_err(|problems| self.problems.extend(problems)).ok()?;
+                Some(Source { template, stated: kinds::stated(&source.text) })
+            }
+            (None, Some(body)) => {
+                let stated = kinds::stated(&body.text);
+                let compiled = self.templates.compile_documents(&body.text, body.origin.clone());
+                let template = compiled.map_err(|problems| self.problems.extend(problems)).ok()?;
+                Some(Source { template, stated })
+            }
+            (Some(_), Some(body)) => {
+                let message = format!("`{}` has both `template` and `inline`", file.id.value);
+                self.note("two-templates", &body.span, message, Some("keep one"));
+                None
+            }
+            (None, None) => {
+                let message = format!("`{}` has no template", file.id.value);
+                let hint = "name a file with `template`, or write it below `inline: |`";
+                self.note("no-template", &file.id.span, message, Some(hint));
+                None
+            }
+        }
+    }
+
+    fn no_template(&mut self, name: &str, span: &std::ops::Range<usize>) {
+        let known: Vec<&str> = self.files.keys().map(String::as_str).collect();
+        let hint = match nearest(name, &known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => {
+                "the template folder is empty or not there; --templates names it".into()
+            }
+            None => format!("there are: {}", known.join(", ")),
+        };
+        let message = format!("there is no template `{name}`");
+        self.note("template-not-found", span, message, Some(&hint));
+    }
+
+    /// Watches, rights and pruning need the kinds before anything is rendered.
+    fn kinds(&mut self, file: &ChildFile, stated: &kinds::Stated) -> Option<Vec<Gvk>> {
+        let declared: Vec<_> =
+            file.kinds.iter().map(|kind| self.gvk(&kind.api_version, &kind.kind)).collect();
+        let declared: Vec<Gvk> = declared.into_iter().collect::<Option<_>>()?;
+        if stated.computed && declared.is_empty() {
+            let message =
+                format!("the template of `{}` does not state its kinds literally", file.id.value);
+            let hint = "list them: `kinds: [{apiVersion: …, kind: …}]`";
+            self.note("computed-kind", &file.id.span, message, Some(hint));
+            return None;
+        }
+        let mut kinds = stated.kinds.clone();
+        kinds.extend(declared.into_iter().filter(|kind| !stated.kinds.contains(kind)));
+        Some(kinds)
+    }
+
+    fn needs(&mut self, file: &ChildFile, ids: &BTreeSet<&str>) -> Option<Vec<Need>> {
+        let needs: Vec<_> = file.needs.iter().map(|need| self.need(file, need, ids)).collect();
+        needs.into_iter().collect()
+    }
+
+    fn need(&mut self, file: &ChildFile, need: &NeedFile, ids: &BTreeSet<&str>) -> Option<Need> {
+        let id = need.id.value.as_str();
+        if id == file.id.value {
+            self.note("needs-itself", &need.id.span, format!("`{id}` needs itself"), None);
+            return None;
+        }
+        if !ids.contains(id) {
+            let known: Vec<&str> = ids.iter().copied().collect();
+            let hint = nearest(id, &known).map(|near| format!("did you mean `{near}`?"));
+            let message = format!("there is no child `{id}`");
+            self.note("unknown-child", &need.id.span, message, hint.as_deref());
+            return None;
+        }
+        Some(Need { id: id.into(), until: need.until })
+    }
+
+    /// Children that are needed, read by the template, or asked about in `when`.
+    fn after(
+        template: &DocumentsTemplate,
+        needs: &[Need],
+        when: &[Comparison],
+        ids: &BTreeSet<&str>,
+    ) -> BTreeSet<Arc<str>> {
+        let needed = needs.iter().map(|need| &*need.id);
+        let asked = when.iter().flat_map(Comparison::roots);
+        let read = template.reads().iter().filter_map(|read| match read.path.as_slice() {
+            [root, id, ..] if root == "children" => Some(id.as_str()),
+            _ => None,
+        });
+        let all = needed.chain(asked).chain(read);
+        all.filter(|id| ids.contains(id)).map(Arc::from).collect()
+    }
+
+    fn ignore(&mut self, file: &IgnoreFile) -> Option<IgnoreRule> {
+        let names = self.names.clone();
+        let when = self.comparisons(&file.when, &names);
+        let path = match Path::parse(&file.path.value) {
+            Ok(path) => path,
+            Err(error) => {
+                let problem = Problem::new("illegal-path", error.message);
+                let problem = problem.at(Place::new(self.source, file.path.span.clone()));
+                self.problems.push(Problem { hint: error.hint, ..problem });
+                return None;
+            }
+        };
+        let Some(spots) = ignore::spots(&path) else {
+            let message = format!("`{}` names no fixed place", file.path.value);
+            let hint = "names, positions, `[*]` and `[?@.name == 'x']` do";
+            self.note("searching-path", &file.path.span, message, Some(hint));
+            return None;
+        };
+        Some(IgnoreRule { spots, when: when? })
+    }
+}

@@ -1,0 +1,63 @@
+//! Compiles what a rule says of its parent's status.
+
+use super::Compiler;
+use crate::rule::compiled::{Because, ConditionRule, StatusRule};
+use crate::rule::decode::Spanned;
+use crate::rule::file::{BecauseFile, ConditionFile, StatusFile};
+use crate::status::kind::{READY, RECONCILING, STALLED};
+use crate::template::Mode;
+use std::collections::BTreeSet;
+
+impl Compiler<'_> {
+    pub(super) fn status(&mut self, file: &StatusFile) -> Option<StatusRule> {
+        let fields = file.fields.as_ref().and_then(|fields| self.body(fields, Mode::Lenient));
+        let mut seen = BTreeSet::new();
+        let conditions: Vec<_> = file
+            .conditions
+            .iter()
+            .map(|condition| {
+                if !seen.insert(condition.kind.value.as_str()) {
+                    let message = format!("there are two conditions `{}`", condition.kind.value);
+                    self.note("duplicate-condition", &condition.kind.span, message, None);
+                }
+                self.condition(condition)
+            })
+            .collect();
+        Some(StatusRule { conditions: conditions.into_iter().collect::<Option<_>>()?, fields })
+    }
+
+    fn condition(&mut self, file: &ConditionFile) -> Option<ConditionRule> {
+        let kind = &file.kind;
+        if [READY, RECONCILING, STALLED].contains(&kind.value.as_str()) {
+            let message = format!("`{}` is written by Kubewright itself", kind.value);
+            self.note("reserved-condition", &kind.span, message, Some("choose another type"));
+        }
+        self.camel_case(kind, "type");
+        let names = self.names.clone();
+        let when = self.comparisons(&file.when, &names);
+        let then = self.because(&file.then);
+        let otherwise = self.because(&file.otherwise);
+        let unknown = file.unknown.as_ref().map(|unknown| self.because(unknown));
+        Some(ConditionRule { kind: kind.value.clone(), when: when?, then, otherwise, unknown })
+    }
+
+    fn because(&mut self, file: &BecauseFile) -> Because {
+        self.camel_case(&file.reason, "reason");
+        let message = file.message.as_ref().and_then(|message| {
+            let compiled = self.templates.compile_line(&message.text, message.origin.clone());
+            compiled.map_err(|problems| self.problems.extend(problems)).ok()
+        });
+        Because { reason: file.reason.value.clone(), message }
+    }
+
+    /// As the API conventions of Kubernetes demand of condition types and reasons.
+    fn camel_case(&mut self, word: &Spanned<String>, what: &str) {
+        let legal = word.value.starts_with(|c: char| c.is_ascii_uppercase())
+            && word.value.len() <= 316
+            && word.value.chars().all(|c| c.is_ascii_alphanumeric());
+        if !legal {
+            let message = format!("`{}` is no {what} of a condition", word.value);
+            self.note("illegal-word", &word.span, message, Some("write one CamelCase word"));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A compiled rule: every path, comparison and template parsed, nothing that could be invalid. It is never changed.
+
+use super::file::Until;
+use crate::comparison::{Comparison, Truth};
+use crate::object::{Gvk, metadata};
+use crate::owned::{Ignored, Spot};
+use crate::source::Place;
+use crate::template::{BodyTemplate, DocumentsTemplate, LineTemplate, Templates};
+use crate::view::View;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A compiled rule.
+pub struct Rule {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Hash of everything it was compiled from: two rules with equal hashes do the same.
+    pub hash: u64,
+    /// The watched kind, and which of its objects.
+    pub parent: ParentRule,
+    /// Values computed once per pass.
+    pub let_body: Option<BodyTemplate>,
+    /// The children, as written.
+    pub children: Vec<ChildRule>,
+    /// Indices into `children`: each after those it needs.
+    pub order: Vec<usize>,
+    /// What the status should say.
+    pub status: Option<StatusRule>,
+    /// Every template of this rule.
+    pub templates: Templates,
+}
+
+/// The watched kind, and which of its objects.
+pub struct ParentRule {
+    /// The kind.
+    pub gvk: Gvk,
+    /// Only objects of these namespaces; empty means all.
+    pub namespaces: Vec<String>,
+    /// Only objects for which all of these hold.
+    pub when: Vec<Comparison>,
+}
+
+/// A child.
+pub struct ChildRule {
+    /// Its id.
+    pub id: Arc<str>,
+    /// Where it stands in the rule.
+    pub place: Place,
+    /// What renders it.
+    pub template: DocumentsTemplate,
+    /// Every kind it may render.
+    pub kinds: Vec<Gvk>,
+    /// Whether it has several documents, so that `children.ID` is a map by `Kind/name`.
+    pub several: bool,
+    /// Whether it may render nothing.
+    pub may_be_empty: bool,
+    /// It is wanted while all of these hold.
+    pub when: Vec<Comparison>,
+    /// Children that come first.
+    pub needs: Vec<Need>,
+    /// Ids of children that are decided before this one: needed, read by its template, or asked about in its `when`.
+    pub after: BTreeSet<Arc<str>>,
+    /// Replaces the kind's readiness rule.
+    pub ready: Option<Vec<Comparison>>,
+    /// Fields that are left to others.
+    pub ignore: Vec<IgnoreRule>,
+}
+
+/// A child that comes first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Its id.
+    pub id: Arc<str>,
+    /// What is waited for.
+    pub until: Until,
+}
+
+/// A field that is left to others.
+pub struct IgnoreRule {
+    pub(super) spots: Vec<Spot>,
+    pub(super) when: Vec<Comparison>,
+}
+
+/// What the status should say.
+pub struct StatusRule {
+    /// Conditions of the rule's own.
+    pub conditions: Vec<ConditionRule>,
+    /// The declared fields.
+    pub fields: Option<BodyTemplate>,
+}
+
+/// A condition of the rule's own.
+pub struct ConditionRule {
+    /// Its type.
+    pub kind: String,
+    /// It is True while all of these hold.
+    pub when: Vec<Comparison>,
+    /// Why it is True.
+    pub then: Because,
+    /// Why it is False.
+    pub otherwise: Because,
+    /// Why it is Unknown.
+    pub unknown: Option<Because>,
+}
+
+/// Why a condition is as it is.
+pub struct Because {
+    /// One CamelCase word.
+    pub reason: String,
+    /// A sentence for people; the comparisons explain themselves without it.
+    pub message: Option<LineTemplate>,
+}
+
+impl Rule {
+    /// Every kind it may create.
+    pub fn kinds(&self) -> impl Iterator<Item = &Gvk> {
+        self.children.iter().flat_map(|child| &child.kinds)
+    }
+
+    /// A child by its id.
+    pub fn child(&self, id: &str) -> Option<&ChildRule> {
+        self.children.iter().find(|child| *child.id == *id)
+    }
+
+    /// Whether an object is one of its parents, as far as kind and namespace say.
+    pub fn is_for(&self, object: &Value) -> bool {
+        let namespace = metadata(object, "namespace").unwrap_or("default");
+        let namespaces = &self.parent.namespaces;
+        Gvk::of(object).is_some_and(|gvk| gvk == self.parent.gvk)
+            && (namespaces.is_empty() || namespaces.iter().any(|name| name == namespace))
+    }
+}
+
+impl ChildRule {
+    /// The fields that are left to others in this pass.
+    pub fn ignored(&self, view: &View<'_>) -> Ignored {
+        let holding =
+            self.ignore.iter().filter(|ignore| view.evaluate(&ignore.when).truth == Truth::Holds);
+        Ignored::new(holding.map(|ignore| ignore.spots.clone()))
+    }
+}

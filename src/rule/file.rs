@@ -1,0 +1,222 @@
+//! The shapes an author may write in a rule, field by field; unknown fields are refused.
+//!
+//! In: one YAML document. Out: a [`RuleFile`], which may still be wrong in meaning. It never leaves `rule`.
+
+use super::decode::{Decode, Decoder, Spanned};
+use crate::template::Origin;
+use crate::yaml::{Kind, Node};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+pub(super) use super::comparison_file::ComparisonFile;
+
+/// The apiVersion of every rule this program reads.
+pub const API_VERSION: &str = "kubewright.io/v1alpha1";
+
+shape! {
+    /// A rule: for every object of a kind, these children should exist.
+    RuleFile {
+        /// Always `kubewright.io/v1alpha1`.
+        api_version = "apiVersion": Spanned<String>,
+        /// Always `Rule`.
+        kind = "kind": Spanned<String>,
+        /// The rule's name.
+        metadata = "metadata": MetadataFile,
+        /// What the rule says.
+        spec = "spec": SpecFile,
+    }
+}
+
+shape! {
+    /// The name of a rule, and whatever else tools attach to documents.
+    MetadataFile {
+        /// A DNS label; it appears in labels, field managers, logs and metrics.
+        name = "name": Spanned<String>,
+        /// For other tools.
+        _labels = "labels": BTreeMap<String, String>,
+        /// For other tools.
+        _annotations = "annotations": BTreeMap<String, String>,
+    }
+}
+
+shape! {
+    /// What a rule says.
+    SpecFile {
+        /// The watched kind, and which of its objects.
+        parent = "parent": ParentFile,
+        /// Values computed once per pass, readable everywhere as `let.<name>`.
+        let_body = "let": Option<BodyFile>,
+        /// The objects that should exist for each parent.
+        children = "children": Vec<ChildFile>,
+        /// What the parent's status should say; without it no status is written.
+        status = "status": Option<StatusFile>,
+    }
+}
+
+shape! {
+    /// The watched kind, and which of its objects.
+    ParentFile {
+        /// For example `apps/v1`.
+        api_version = "apiVersion": Spanned<String>,
+        /// For example `Deployment`.
+        kind = "kind": Spanned<String>,
+        /// Only objects of these namespaces; empty means all.
+        namespaces = "namespaces": Vec<Spanned<String>>,
+        /// Only objects for which all of these hold.
+        when = "when": Vec<ComparisonFile>,
+    }
+}
+
+shape! {
+    /// An object that should exist for each parent.
+    ChildFile {
+        /// Names the child in this rule: `[a-z][a-zA-Z0-9_]*`.
+        id = "id": Spanned<String>,
+        /// A file of the template folder.
+        template = "template": Option<Spanned<String>>,
+        /// The template itself.
+        inline = "inline": Option<BodyFile>,
+        /// The kinds the template may render; needed only where it does not state them literally.
+        kinds = "kinds": Vec<KindFile>,
+        /// Allows a template that renders no object.
+        may_be_empty = "mayBeEmpty": Option<bool>,
+        /// The child is wanted while all of these hold.
+        when = "when": Vec<ComparisonFile>,
+        /// Children that come first.
+        needs = "needs": Vec<NeedFile>,
+        /// Replaces the well-known readiness rule of the kind; empty means it does not count.
+        ready = "ready": Option<Vec<ComparisonFile>>,
+        /// Fields given at creation, then left to whoever owns them.
+        ignore = "ignore": Vec<IgnoreFile>,
+    }
+}
+
+shape! {
+    /// A kind, where a template does not state it literally.
+    KindFile {
+        /// For example `apps/v1`.
+        api_version = "apiVersion": Spanned<String>,
+        /// For example `Deployment`.
+        kind = "kind": Spanned<String>,
+    }
+}
+
+/// A child that comes first: `id`, or `{id: …, until: ready | exists}`.
+#[derive(Clone, Debug)]
+pub(super) struct NeedFile {
+    /// The other child.
+    pub id: Spanned<String>,
+    /// What is waited for.
+    pub until: Until,
+}
+
+words! {
+    /// What a child waits for in another one.
+    Until {
+        /// It is ready.
+        Ready = "ready",
+        /// It exists.
+        Exists = "exists",
+    }
+}
+
+shape! {
+    /// The long form of a need.
+    NeedLongFile {
+        /// The other child.
+        id = "id": Spanned<String>,
+        /// What is waited for.
+        until = "until": Option<Until>,
+    }
+}
+
+impl Decode for NeedFile {
+    fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
+        if let Kind::Mapping(_) = node.kind {
+            let long = NeedLongFile::decode(node, decoder)?;
+            return Some(Self { id: long.id, until: long.until.unwrap_or(Until::Ready) });
+        }
+        Some(Self { id: Spanned::decode(node, decoder)?, until: Until::Ready })
+    }
+}
+
+shape! {
+    /// A field that is left to whoever owns it.
+    IgnoreFile {
+        /// Which field of the child.
+        path = "path": Spanned<String>,
+        /// Only while all of these hold.
+        when = "when": Vec<ComparisonFile>,
+    }
+}
+
+shape! {
+    /// What the parent's status should say.
+    StatusFile {
+        /// Conditions of the rule's own.
+        conditions = "conditions": Vec<ConditionFile>,
+        /// The declared fields, as one template body.
+        fields = "fields": Option<BodyFile>,
+    }
+}
+
+shape! {
+    /// A condition of the rule's own.
+    ConditionFile {
+        /// For example `Serving`.
+        kind = "type": Spanned<String>,
+        /// It is True while all of these hold.
+        when = "when": Vec<ComparisonFile>,
+        /// Reason and message while it is True.
+        then = "then": BecauseFile,
+        /// Reason and message while it is False.
+        otherwise = "otherwise": BecauseFile,
+        /// Reason and message while it is Unknown.
+        unknown = "unknown": Option<BecauseFile>,
+    }
+}
+
+shape! {
+    /// Why a condition is as it is.
+    BecauseFile {
+        /// One CamelCase word.
+        reason = "reason": Spanned<String>,
+        /// A sentence for people; may use `{{ … }}`. Without it the comparisons explain themselves.
+        message = "message": Option<BodyFile>,
+    }
+}
+
+/// A template written inside a rule.
+#[derive(Clone, Debug)]
+pub(super) struct BodyFile {
+    /// Its source.
+    pub text: String,
+    /// Where its first character stands in the file.
+    pub origin: Origin,
+    /// The scalar, in bytes of the file.
+    pub span: Range<usize>,
+}
+
+impl Decode for BodyFile {
+    fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
+        let content = node.content_origin(&decoder.source().text);
+        let (Kind::String { text, .. }, Some(content)) = (&node.kind, content) else {
+            decoder.wrong_type(node, "a template as text");
+            if let (Some(problem), Kind::Mapping(_)) = (decoder.problems.last_mut(), &node.kind) {
+                problem.hint =
+                    Some("put `|` after the colon: the block below is a template".into());
+            }
+            return None;
+        };
+        let origin = Origin::inside(decoder.source(), content);
+        Some(Self { text: text.clone(), origin, span: node.span.clone() })
+    }
+}
+
+/// Whether a document says it is a rule: by its kind, or by an apiVersion of ours.
+pub(super) fn is_rule(document: &Value) -> bool {
+    let text = |key| document.get(key).and_then(Value::as_str).unwrap_or_default();
+    text("apiVersion").starts_with("kubewright.io/")
+        || (text("kind") == "Rule" && text("apiVersion").is_empty())
+}
