@@ -1,0 +1,220 @@
+//! Carries out a plan; the only step that writes children.
+//!
+//! In: a [`Plan`]. Out: an [`Outcome`], one result per child: every refusal is in it, none is an error of the step.
+//! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
+
+use crate::cluster::Cluster;
+use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, memo_of};
+use crate::fetch::{Live, Owner};
+use crate::object::ObjectId;
+use crate::refusal::{Class, HeldField, Refusal};
+use crate::render::DesiredChild;
+use futures::StreamExt;
+use serde_json::{Value, json};
+
+/// Children of one parent that are written at once.
+const WRITES_AT_ONCE: usize = 8;
+
+/// What became of a plan.
+pub struct Outcome {
+    /// One result per child of the plan, in its order.
+    pub children: Vec<Result<Done, Trouble>>,
+    /// Objects that were deleted, or why not.
+    pub pruned: Vec<(ObjectId, Result<(), Refusal>)>,
+}
+
+/// What was done for one child.
+pub enum Done {
+    /// Nothing was to be done.
+    Kept,
+    /// The object as the server answered.
+    Written(Box<Live>, Write),
+    /// The object is being deleted by somebody; it is created anew when it is gone.
+    WaitingGone,
+}
+
+/// Which kind of write it was; a label in logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// It did not exist.
+    Created,
+    /// It was there.
+    Applied(Reason),
+}
+
+impl Write {
+    /// One lower-case word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "create",
+            Self::Applied(reason) => reason.as_str(),
+        }
+    }
+}
+
+/// Why a child could not be brought to where it should be.
+pub enum Trouble {
+    /// An object of that name exists and is not ours.
+    NotOurs(String),
+    /// It is ours after all, though the cache did not know it yet.
+    Overtaken(Box<Live>),
+    /// Fields the rule newly wants are held by other managers.
+    Held(Vec<HeldField>),
+    /// The server refused it.
+    Refused(Refusal),
+}
+
+impl Outcome {
+    /// Whether anything was written or deleted.
+    pub fn wrote(&self) -> bool {
+        let written = |result: &Result<Done, Trouble>| matches!(result, Ok(Done::Written(..)));
+        self.children.iter().any(written) || self.pruned.iter().any(|(_, result)| result.is_ok())
+    }
+
+    /// The objects that the server told us of, newer than the cache may be.
+    pub fn answers(&self) -> impl Iterator<Item = &Live> {
+        self.children.iter().filter_map(|result| match result {
+            Ok(Done::Written(live, _)) | Err(Trouble::Overtaken(live)) => Some(&**live),
+            _ => None,
+        })
+    }
+}
+
+/// Carries the plan out: creations and applies side by side, then, only if all of them went well, deletions.
+pub async fn act(
+    cluster: &Cluster,
+    plan: &Plan<'_>,
+    memos: &mut Memos,
+    owner: &Owner<'_>,
+    may_prune: bool,
+) -> Outcome {
+    let known = &*memos;
+    let work: Vec<_> = plan
+        .children
+        .iter()
+        .map(|planned| one(cluster, planned, known.get(&planned.child.id), owner))
+        .collect();
+    let children: Vec<_> = futures::stream::iter(work).buffered(WRITES_AT_ONCE).collect().await;
+    for (planned, result) in plan.children.iter().zip(&children) {
+        if let Ok(Done::Written(live, _)) = result
+            && let Some(memo) = memo_of(planned.child, live, owner.manager)
+        {
+            memos.insert(planned.child.id.clone(), memo);
+        }
+    }
+    let mut pruned = Vec::new();
+    if may_prune && children.iter().all(Result::is_ok) {
+        for live in &plan.prune {
+            pruned.push((live.id.clone(), prune(cluster, live).await));
+        }
+    }
+    Outcome { children, pruned }
+}
+
+async fn one(
+    cluster: &Cluster,
+    planned: &Planned<'_>,
+    memo: Option<&Memo>,
+    owner: &Owner<'_>,
+) -> Result<Done, Trouble> {
+    match (planned.action, planned.live) {
+        (Action::Keep, _) => Ok(Done::Kept),
+        (Action::WaitGone, _) => Ok(Done::WaitingGone),
+        (Action::Apply(reason), Some(live)) => {
+            apply(cluster, planned.child, live, reason, memo, owner).await
+        }
+        (Action::Create | Action::Apply(_), _) => create(cluster, planned.child, owner).await,
+    }
+}
+
+/// One call without a read: an apply with resourceVersion "1" creates an absent object and is refused on a present one
+/// (DESIGN section 5, measured on 1.37). A refusal that may mean "present" costs one read before it is believed.
+async fn create(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    owner: &Owner<'_>,
+) -> Result<Done, Trouble> {
+    let body = guarded(child.object.clone(), None, "1");
+    let refusal = match cluster.apply(child, &body, owner.manager, false).await {
+        Ok(stored) => return Ok(Done::Written(Box::new(Live::new(stored)), Write::Created)),
+        Err(refusal) => refusal,
+    };
+    if !matches!(refusal.class, Class::Stale | Class::Held(_) | Class::Permanent) {
+        return Err(Trouble::Refused(refusal));
+    }
+    match cluster.get(child).await {
+        Err(Refusal { class: Class::NotFound, .. }) => Err(Trouble::Refused(refusal)),
+        Err(unread) => Err(Trouble::Refused(unread)),
+        Ok(stored) => {
+            let live = Live::new(stored);
+            Err(match live.not_ours(owner) {
+                Some(why) => Trouble::NotOurs(format!("{} exists and {why}", child.id)),
+                None => Trouble::Overtaken(Box::new(live)),
+            })
+        }
+    }
+}
+
+async fn apply(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    live: &Live,
+    reason: Reason,
+    memo: Option<&Memo>,
+    owner: &Owner<'_>,
+) -> Result<Done, Trouble> {
+    let uid = &*live.stored.uid;
+    let version = live.stored.resource_version.to_string();
+    let body = child.body_beside(live, owner.manager);
+    let forced = guarded(body.clone(), Some(uid), &version);
+    let force = reason != Reason::Intent;
+    let written = if force {
+        cluster.apply(child, &forced, owner.manager, true).await
+    } else {
+        match cluster.apply(child, &with_uid(body, uid), owner.manager, false).await {
+            // Fields that were ours and that somebody changed meanwhile are drift; others are not ours to take.
+            Err(Refusal { class: Class::Held(fields), .. }) => {
+                let ours =
+                    |held: &HeldField| memo.is_some_and(|memo| memo.owned.fields.owns(&held.field));
+                if !fields.iter().all(ours) {
+                    return Err(Trouble::Held(fields));
+                }
+                cluster.apply(child, &forced, owner.manager, true).await
+            }
+            written => written,
+        }
+    };
+    match written {
+        Ok(stored) => Ok(Done::Written(Box::new(Live::new(stored)), Write::Applied(reason))),
+        Err(refusal) => Err(Trouble::Refused(refusal)),
+    }
+}
+
+/// Deletes exactly the object that was judged. Gone already is as good.
+async fn prune(cluster: &Cluster, live: &Live) -> Result<(), Refusal> {
+    match cluster.delete(live).await {
+        Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
+        other => other,
+    }
+}
+
+/// The body with the uid and version it must still have.
+fn guarded(body: Value, uid: Option<&str>, version: &str) -> Value {
+    let mut body = match uid {
+        Some(uid) => with_uid(body, uid),
+        None => body,
+    };
+    set_metadata(&mut body, "resourceVersion", version);
+    body
+}
+
+fn with_uid(mut body: Value, uid: &str) -> Value {
+    set_metadata(&mut body, "uid", uid);
+    body
+}
+
+fn set_metadata(body: &mut Value, field: &str, value: &str) {
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert(field.to_owned(), json!(value));
+    }
+}

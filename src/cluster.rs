@@ -1,0 +1,158 @@
+//! The API server: the few calls the engine makes besides watching.
+//!
+//! In: bodies and identities. Out: objects as the cache holds them, or a [`Refusal`]. At most [`IN_FLIGHT`] calls run at
+//! once and each has a time limit. Never here: a retry (the work queue retries); a decision.
+
+use crate::fetch::Live;
+use crate::object::{Gvk, ObjectId};
+use crate::refusal::{Class, Refusal};
+use crate::render::DesiredChild;
+use crate::store::{Format, Stored};
+use crate::watch::{Kind, KindError, Kinds, Resource};
+use kube::Client;
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::core::Request;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// Calls that may be under way at once.
+const IN_FLIGHT: usize = 16;
+
+/// A call that takes longer is given up, and tried again by the queue.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The API server.
+pub struct Cluster {
+    client: Client,
+    /// Which kinds it serves, and how.
+    pub kinds: Arc<Kinds>,
+    in_flight: Semaphore,
+}
+
+impl Cluster {
+    /// Talks through this client, whose own retries must be off.
+    pub fn new(client: Client, kinds: Arc<Kinds>) -> Self {
+        Self { client, kinds, in_flight: Semaphore::new(IN_FLIGHT) }
+    }
+
+    /// Server-side apply of a child.
+    pub async fn apply(
+        &self,
+        child: &DesiredChild,
+        body: &Value,
+        manager: &str,
+        force: bool,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(&child.gvk).await?;
+        let parameters = parameters(manager, force);
+        let request = request(&resource.resource, &child.id.namespace)
+            .patch(&child.id.name, &parameters, &Patch::Apply(body))
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(&child.gvk, request).await
+    }
+
+    /// Server-side apply of an object's status.
+    pub async fn apply_status(
+        &self,
+        gvk: &Gvk,
+        id: &ObjectId,
+        body: &Value,
+        manager: &str,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(gvk).await?;
+        let request = request(&resource.resource, &id.namespace)
+            .patch_subresource("status", &id.name, &parameters(manager, true), &Patch::Apply(body))
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(gvk, request).await
+    }
+
+    /// Reads a child, for the few cases that the cache cannot answer.
+    pub async fn get(&self, child: &DesiredChild) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(&child.gvk).await?;
+        let request = request(&resource.resource, &child.id.namespace)
+            .get(&child.id.name, &GetParams::default())
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(&child.gvk, request).await
+    }
+
+    /// Deletes exactly this object in exactly this version; what depends on it goes in the background.
+    pub async fn delete(&self, live: &Live) -> Result<(), Refusal> {
+        let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
+        let resource = self.resource(&gvk).await?;
+        let parameters = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            preconditions: Some(Preconditions {
+                uid: Some(live.stored.uid.to_string()),
+                resource_version: Some(live.stored.resource_version.to_string()),
+            }),
+            ..DeleteParams::default()
+        };
+        let request = request(&resource.resource, &live.id.namespace)
+            .delete(&live.id.name, &parameters)
+            .map_err(kube::Error::BuildRequest)?;
+        self.call::<Box<RawValue>>(request).await.map(drop)
+    }
+
+    /// Any JSON document the server offers, for example its `OpenAPI` description of one group.
+    pub async fn document(&self, path: &str) -> Result<Value, Refusal> {
+        let request = http::Request::get(path)
+            .body(Vec::new())
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
+        self.call(request).await
+    }
+
+    async fn resource(&self, gvk: &Gvk) -> Result<Arc<Kind>, Refusal> {
+        self.kinds.resolve(gvk).await.map_err(|error| Refusal {
+            class: match error {
+                KindError::Unknown(_) => Class::Unavailable,
+                KindError::Unavailable { .. } => Class::Transient(None),
+            },
+            message: error.to_string(),
+        })
+    }
+
+    async fn object(
+        &self,
+        gvk: &Gvk,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let raw: Box<RawValue> = self.call(request).await?;
+        Format::new(gvk, true).read(raw.get()).map(Arc::new).map_err(|_| unreadable())
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<T, Refusal> {
+        // The semaphore is never closed.
+        let _permit = self.in_flight.acquire().await;
+        match tokio::time::timeout(PATIENCE, self.client.request(request)).await {
+            Ok(answer) => answer.map_err(Refusal::from),
+            Err(_) => Err(Refusal {
+                class: Class::Transient(None),
+                message: "the API server did not answer in time".into(),
+            }),
+        }
+    }
+}
+
+fn parameters(manager: &str, force: bool) -> PatchParams {
+    let parameters = PatchParams::apply(manager).validation_strict();
+    if force { parameters.force() } else { parameters }
+}
+
+fn request(resource: &Resource, namespace: &str) -> Request {
+    let namespace = (!namespace.is_empty()).then_some(namespace);
+    Request::new(resource.path(namespace))
+}
+
+fn unreadable() -> Refusal {
+    Refusal {
+        class: Class::Transient(None),
+        message: "the API server's answer is no readable object".into(),
+    }
+}

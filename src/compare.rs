@@ -1,0 +1,172 @@
+//! The difference between desired and observed, as a plan; and what is remembered of each child.
+//!
+//! In: [`Desired`], [`Observed`], the [`Memo`] of each child. Out: a [`Plan`]. Pure, cannot fail, needs no schema.
+//!
+//! Drift is judged between two answers of the server: the fields we own, as they are now, against the same fields as
+//! the server answered our last apply. So defaults, spelling of quantities, admission and conversion never look like
+//! drift. resourceVersion and generation are no signals of drift: the first moves for unrelated reasons, the second
+//! misses labels and has no meaning for half of the kinds.
+
+use crate::fetch::{Live, Observed, Owner};
+use crate::object::ObjectId;
+use crate::owned::{self, Drift, Matching};
+use crate::render::{Desired, DesiredChild};
+use std::collections::BTreeMap;
+
+/// What is to be done for one parent.
+pub struct Plan<'a> {
+    /// Children that should exist, in the order of the rule.
+    pub children: Vec<Planned<'a>>,
+    /// Children that should no longer exist. Acted on only if everything else went well.
+    pub prune: Vec<&'a Live>,
+}
+
+/// What is to be done for one child.
+pub struct Planned<'a> {
+    /// The child.
+    pub child: &'a DesiredChild,
+    /// What exists of it.
+    pub live: Option<&'a Live>,
+    /// What is to be done.
+    pub action: Action,
+}
+
+/// What is to be done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: it is as it should be.
+    Keep,
+    /// It does not exist, as far as the cache knows.
+    Create,
+    /// It is to be written; for any reason but a new intent, the fields are taken back from whoever changed them.
+    Apply(Reason),
+    /// Somebody is deleting it; it is created anew when it is gone.
+    WaitGone,
+}
+
+/// Why a child is written; a label in logs and metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The rule or the parent wants something else than before.
+    Intent,
+    /// Somebody changed or removed something we own.
+    Drift,
+    /// Our fields are recorded in another API version.
+    Version,
+}
+
+impl Reason {
+    /// One lower-case word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::Drift => "drift",
+            Self::Version => "version",
+        }
+    }
+}
+
+impl Plan<'_> {
+    /// Whether there is nothing to write or delete.
+    pub fn is_empty(&self) -> bool {
+        let idle = |action| matches!(action, Action::Keep | Action::WaitGone);
+        self.prune.is_empty() && self.children.iter().all(|planned| idle(planned.action))
+    }
+}
+
+/// What is remembered of a child between passes; never stored outside the process, rebuilt from the cache after a restart.
+#[derive(Clone, Debug)]
+pub struct Memo {
+    /// Of the object this is about.
+    pub uid: Box<str>,
+    /// Hash of the intent that was applied.
+    pub intent: u64,
+    /// The last version that was judged to be in order.
+    pub judged: u64,
+    /// The fields we own and their values, as the server answered.
+    pub owned: owned::Memo,
+}
+
+/// The memos of one parent's children.
+pub type Memos = BTreeMap<ObjectId, Memo>;
+
+/// Compares. Memos of children that turn out to be in order are brought up to date, those of others that went are dropped.
+pub fn compare<'a>(
+    desired: &'a Desired,
+    observed: &'a Observed,
+    memos: &mut Memos,
+    owner: &Owner<'_>,
+) -> Plan<'a> {
+    memos.retain(|id, _| observed.children.contains_key(id));
+    let children = desired
+        .children
+        .iter()
+        .map(|child| {
+            let live = observed.children.get(&child.id);
+            let (action, memo) = judge(child, live, memos.get(&child.id), owner.manager);
+            if let Some(memo) = memo {
+                memos.insert(child.id.clone(), memo);
+            }
+            Planned { child, live, action }
+        })
+        .collect();
+    let unwanted = |live: &&Live| {
+        !desired.wants(&live.id) && !desired.protects(live) && !live.stored.terminating
+    };
+    Plan { children, prune: observed.children.values().filter(unwanted).collect() }
+}
+
+/// What an answer of the server leaves to remember.
+pub fn memo_of(child: &DesiredChild, live: &Live, manager: &str) -> Option<Memo> {
+    let entry = live.entry(manager)?;
+    Some(Memo {
+        uid: live.stored.uid.clone(),
+        intent: child.intent,
+        judged: live.stored.resource_version,
+        owned: owned::Memo::of(&child.object, &entry, live.value(), &child.ignored)?,
+    })
+}
+
+fn judge(
+    child: &DesiredChild,
+    live: Option<&Live>,
+    memo: Option<&Memo>,
+    manager: &str,
+) -> (Action, Option<Memo>) {
+    let Some(live) = live else { return (Action::Create, None) };
+    if live.stored.terminating {
+        return (Action::WaitGone, None);
+    }
+    let memo = memo.filter(|memo| memo.uid == live.stored.uid);
+    let version = live.stored.resource_version;
+    if memo.is_some_and(|memo| memo.judged == version && memo.intent == child.intent) {
+        return (Action::Keep, None);
+    }
+    let entry = live.entry(manager);
+    match (&entry, memo) {
+        (Some(entry), _) if entry.api_version != child.gvk.api_version() => {
+            (Action::Apply(Reason::Version), None)
+        }
+        (_, Some(memo)) if memo.intent != child.intent => (Action::Apply(Reason::Intent), None),
+        (_, Some(memo)) => match memo.owned.drift(entry.as_ref(), live.value(), &child.ignored) {
+            Drift::None => (Action::Keep, Some(Memo { judged: version, ..memo.clone() })),
+            Drift::Values => (Action::Apply(Reason::Drift), None),
+            Drift::Ownership => by_matching(child, live, manager),
+        },
+        (_, None) if live.intent() == Some(child.intent) => by_matching(child, live, manager),
+        (_, None) => (Action::Apply(Reason::Intent), None),
+    }
+}
+
+/// Without a memo to go by (after a restart, or when the record of who owns what moved): our managedFields entry says what is
+/// left of what was applied.
+fn by_matching(child: &DesiredChild, live: &Live, manager: &str) -> (Action, Option<Memo>) {
+    let fields = live.entry(manager).and_then(|entry| entry.fields());
+    let covered = fields.is_some_and(|fields| {
+        owned::matches(&child.object, &fields, &live.whole(), &child.ignored) == Matching::Covered
+    });
+    match memo_of(child, live, manager).filter(|_| covered) {
+        Some(memo) => (Action::Keep, Some(memo)),
+        None => (Action::Apply(Reason::Drift), None),
+    }
+}

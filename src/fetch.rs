@@ -1,0 +1,160 @@
+//! The parent and the children that exist, from the watch caches, never from the API server.
+//!
+//! In: stores and an identity. Out: [`Observed`], or nothing if the parent is gone (which is no error).
+//! Only objects that are proven ours count as children; a label alone proves nothing. Never here: a request.
+
+use crate::marks::{Mark, annotation};
+use crate::object::ObjectId;
+use crate::owned::{self, Entry, FieldSet};
+use crate::store::{Store, Stored};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+/// What exists, for one parent of one rule.
+pub struct Observed {
+    /// The parent.
+    pub parent: Live,
+    /// The children that are proven ours, by identity.
+    pub children: BTreeMap<ObjectId, Live>,
+}
+
+/// An object as the API server last told it; parsed when somebody looks.
+pub struct Live {
+    /// Which object.
+    pub id: ObjectId,
+    /// Its cache entry.
+    pub stored: Arc<Stored>,
+    /// What it is for, if it carries a mark.
+    pub mark: Option<Mark>,
+    value: OnceLock<Value>,
+}
+
+impl Live {
+    /// Wraps a cache entry.
+    pub fn new(stored: Arc<Stored>) -> Self {
+        let mark = stored.annotation(annotation::CHILD).as_deref().and_then(Mark::parse);
+        let id = stored.id.clone();
+        Self { id, stored, mark, value: OnceLock::new() }
+    }
+
+    /// The object without managedFields; null if it nests deeper than JSON trees may, which no kind does.
+    pub fn value(&self) -> &Value {
+        self.value.get_or_init(|| self.stored.parse().unwrap_or_default())
+    }
+
+    /// What `manager` owns of it by server-side apply.
+    pub fn entry(&self, manager: &str) -> Option<Entry<'_>> {
+        owned::our_entry_in_text(self.managed_fields()?, manager)
+    }
+
+    /// What `manager` owns of its status.
+    pub fn status_fields(&self, manager: &str) -> Option<FieldSet> {
+        let entry = owned::entry_in_text(self.managed_fields()?, manager, "status")?;
+        entry.fields()?.field("status").cloned()
+    }
+
+    fn managed_fields(&self) -> Option<&RawValue> {
+        serde_json::from_str(self.stored.managed_fields()?).ok()
+    }
+
+    /// The object with its managedFields.
+    pub fn whole(&self) -> Value {
+        let mut value = self.value().clone();
+        let fields = self.stored.managed_fields().and_then(|text| serde_json::from_str(text).ok());
+        if let (Some(fields), Some(metadata)) =
+            (fields, value.get_mut("metadata").and_then(Value::as_object_mut))
+        {
+            metadata.insert("managedFields".into(), fields);
+        }
+        value
+    }
+
+    /// The intent that was last applied, as its annotation says it.
+    pub fn intent(&self) -> Option<u64> {
+        owned::marked_hash(&self.stored.annotation(annotation::INTENT)?)
+    }
+
+    /// Why the object is not proven ours, as a sentence fragment; `None` if it is. DESIGN section 6: the mark names
+    /// *this* object, managedFields holds our entry, and the owner reference is there where one was set.
+    pub fn not_ours(&self, owner: &Owner<'_>) -> Option<String> {
+        let Some(mark) = &self.mark else {
+            return Some("Kubewright did not create it".into());
+        };
+        if mark.object != self.id.to_string() {
+            return Some("it carries a copy of another object's marks".into());
+        }
+        if mark.rule != owner.rule || mark.parent != owner.parent.to_string() {
+            return Some(format!("it belongs to {} (rule {})", mark.parent, mark.rule));
+        }
+        if self.entry(owner.manager).is_none() {
+            return Some("its managed fields do not show our manager".into());
+        }
+        if !has_owner(self.value(), owner.uid) {
+            return Some("it does not refer to this parent as its owner".into());
+        }
+        None
+    }
+}
+
+/// Whose children are looked for.
+pub struct Owner<'a> {
+    /// The rule's name.
+    pub rule: &'a str,
+    /// The parent.
+    pub parent: &'a ObjectId,
+    /// The parent's uid.
+    pub uid: &'a str,
+    /// The field manager of this rule and parent.
+    pub manager: &'a str,
+}
+
+fn has_owner(object: &Value, uid: &str) -> bool {
+    let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let is = |reference: &Value| reference.get("uid").and_then(Value::as_str) == Some(uid);
+    references.is_some_and(|references| references.iter().any(is))
+}
+
+/// The key under which a child store groups the children of one parent of one rule.
+pub fn owner_key(rule: &str, parent: &str) -> String {
+    format!("{rule} {parent}")
+}
+
+/// The key of one cache entry, for the store's index.
+pub fn owner_key_of(stored: &Stored) -> Option<String> {
+    let mark = Mark::parse(&stored.annotation(annotation::CHILD)?)?;
+    Some(owner_key(&mark.rule, &mark.parent))
+}
+
+/// The cache of one kind of children, of all namespaces or of one.
+#[derive(Clone)]
+pub struct ChildCache {
+    /// The only namespace it holds.
+    pub namespace: Option<String>,
+    /// What it holds.
+    pub store: Arc<Store>,
+}
+
+impl ChildCache {
+    /// Whether an object, if it is one of ours, belongs in here.
+    pub fn holds(&self, id: &ObjectId) -> bool {
+        *self.store.format().kind() == id.kind
+            && self.namespace.as_deref().is_none_or(|namespace| *namespace == *id.namespace)
+    }
+}
+
+/// Collects what exists. `parent` is what the parents' cache has.
+pub fn fetch(parent: Arc<Stored>, children: &[ChildCache], rule: &str, manager: &str) -> Observed {
+    let parent = Live::new(parent);
+    let owner = Owner { rule, parent: &parent.id, uid: &parent.stored.uid, manager };
+    let key = owner_key(rule, &parent.id.to_string());
+    let children = children
+        .iter()
+        .flat_map(|cache| cache.store.indexed(&key))
+        .map(Live::new)
+        .filter(|live| live.not_ours(&owner).is_none())
+        .map(|live| (live.id.clone(), live))
+        .collect();
+    Observed { parent, children }
+}

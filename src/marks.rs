@@ -1,0 +1,168 @@
+//! The marks Kubewright puts on the objects it creates, and how it recognises them.
+//!
+//! In: rule, parent, child. Out: labels, annotations, field managers, and the reading of them back.
+//! Labels only select: other controllers copy them. What proves ownership is the annotation that names *this* object,
+//! our managedFields entry, and the owner reference, together (`fetch`).
+
+use crate::object::{GroupKind, ObjectId};
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Everything of ours in labels and annotations starts with this; templates may not use it.
+pub const PREFIX: &str = "kubewright.io/";
+
+/// Labels, for selecting only.
+pub mod label {
+    /// The installation that owns the object; child watches select it.
+    pub const OWNER: &str = "kubewright.io/owner";
+    /// The rule.
+    pub const RULE: &str = "kubewright.io/rule";
+    /// The parent's name, cut with a hash where it is too long for a label.
+    pub const PARENT: &str = "kubewright.io/parent";
+    /// The child's id in the rule.
+    pub const CHILD: &str = "kubewright.io/child";
+    /// Hash of the parent modulo [`super::SLOTS`]; replicas share the work by it.
+    pub const SLOT: &str = "kubewright.io/slot";
+}
+
+/// Annotations, on children and (the last two) on parents.
+pub mod annotation {
+    /// What the object is for: a [`super::Mark`] as JSON.
+    pub const CHILD: &str = "kubewright.io/child";
+    /// Hash of the intent that was last applied.
+    pub const INTENT: &str = "kubewright.io/intent";
+    /// `"true"` on a parent: leave it and its children alone.
+    pub const PAUSED: &str = "kubewright.io/paused";
+}
+
+/// How many slots parents are spread over, for ever: changing it would relabel every child.
+pub const SLOTS: u64 = 64;
+
+/// What a child is for, as its annotation says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The rule's name.
+    pub rule: String,
+    /// The parent, written as [`ObjectId`] displays.
+    pub parent: String,
+    /// The child's id in the rule.
+    pub child: String,
+    /// The item's key, in a collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// The object that carries the mark. A copy on another object names the wrong one, and so proves nothing.
+    pub object: String,
+}
+
+impl Mark {
+    /// The annotation's value.
+    pub fn to_annotation(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads an annotation; anything malformed is not a mark.
+    pub fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// The parent's identity.
+    pub fn parent_id(&self) -> Option<ObjectId> {
+        parse_id(&self.parent)
+    }
+}
+
+/// The inverse of [`ObjectId`]'s display.
+pub fn parse_id(text: &str) -> Option<ObjectId> {
+    let (kind, name) = text.split_once(' ')?;
+    let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
+    let (namespace, name) = name.split_once('/').unwrap_or(("", name));
+    let kind = Arc::new(GroupKind { group: group.to_owned(), kind: kind.to_owned() });
+    (!name.is_empty()).then(|| ObjectId::new(&kind, namespace, name))
+}
+
+/// The field manager that writes the children of one parent for one rule. By name, not by uid: a parent that comes
+/// back under its name still owns what it had. At most 128 bytes, as the API server demands.
+pub fn manager(rule: &str, parent: &ObjectId) -> String {
+    format!("kubewright:{rule}:{:016x}", hash(parent))
+}
+
+/// The field manager that writes a parent's status for one rule.
+pub fn status_manager(rule: &str) -> String {
+    format!("kubewright:{rule}")
+}
+
+/// Which slot a parent's children carry.
+pub fn slot(parent: &ObjectId) -> u64 {
+    hash(parent) % SLOTS
+}
+
+/// A text as a label value: itself where it is short enough, else cut with a hash of the whole.
+pub fn label_value(text: &str) -> String {
+    if text.len() <= 63 {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(54).filter(char::is_ascii).collect();
+    format!("{}-{:08x}", cut.trim_end_matches(['-', '.']), hash64(text.as_bytes()) >> 32)
+}
+
+fn hash(id: &ObjectId) -> u64 {
+    hash64(id.to_string().as_bytes())
+}
+
+/// The first 8 bytes of SHA-256: stable over versions, machines and time.
+pub fn hash64(bytes: &[u8]) -> u64 {
+    let digest = digest(&SHA256, bytes);
+    digest.as_ref().iter().take(8).fold(0, |hash, byte| (hash << 8) | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> ObjectId {
+        parse_id(text).unwrap()
+    }
+
+    #[test]
+    fn identities_read_back_as_written() {
+        for text in [
+            "WebApp.demo.kubewright.io shop/web",
+            "Namespace shop",
+            "ConfigMap a/b",
+            "ClusterRole.x a:b c",
+        ] {
+            assert_eq!(id(text).to_string(), text);
+        }
+        for text in ["", "ConfigMap", "ConfigMap ", "ConfigMap ns/"] {
+            assert_eq!(parse_id(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_read_back_and_garbage_is_no_mark() {
+        let mark = Mark {
+            rule: "webapp".into(),
+            parent: "WebApp.demo.kubewright.io shop/web".into(),
+            child: "config".into(),
+            item: None,
+            object: "ConfigMap shop/web-files".into(),
+        };
+        assert_eq!(Mark::parse(&mark.to_annotation()), Some(mark));
+        assert_eq!(Mark::parse("{\"rule\":1}"), None);
+    }
+
+    #[test]
+    fn hashes_never_change_since_they_are_stored_in_clusters() {
+        let parent = id("WebApp.demo.kubewright.io shop/web");
+        assert_eq!(manager("webapp", &parent), "kubewright:webapp:a91a79913774dd11");
+        assert_eq!(slot(&parent), 17);
+    }
+
+    #[test]
+    fn a_long_name_becomes_a_legal_label_value() {
+        let value = label_value(&format!("{}.{}", "a".repeat(53), "b".repeat(200)));
+        assert!(value.len() <= 63 && !value.contains(".-"), "{value}");
+        assert_eq!(label_value("short.name"), "short.name");
+    }
+}

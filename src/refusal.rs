@@ -1,0 +1,208 @@
+//! What an answer that is no success means.
+//!
+//! In: an error of the client. Out: a [`Refusal`] whose class says what to do about it, and whose text is stable
+//! (no request ids, versions or times), so that it can stand in a condition. Never here: retrying.
+
+use std::time::Duration;
+
+/// An answer that is no success.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// What to do about it.
+    pub class: Class,
+    /// One stable sentence fragment.
+    pub message: String,
+}
+
+/// What to do about a refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The object is not there.
+    NotFound,
+    /// The object changed, appeared or was replaced since it was judged: judge again.
+    Stale,
+    /// Fields are held by other managers.
+    Held(Vec<HeldField>),
+    /// The object is refused as it is (invalid, immutable, unknown field, too large): sending it again is pointless
+    /// until something changes.
+    Permanent,
+    /// Rights are missing.
+    Forbidden,
+    /// The namespace is missing or going, or the kind is not served: wait for it.
+    Unavailable,
+    /// Trouble of the server or the network: try again, not before the given time.
+    Transient(Option<Duration>),
+}
+
+/// A field that another manager holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldField {
+    /// As the server writes it: `.spec.replicas`.
+    pub field: String,
+    /// Who holds it, as the server describes it.
+    pub holder: String,
+}
+
+/// Answers of the server as numbers and words, apart from the client's types, so that every row can be tested.
+struct Answer<'a> {
+    code: u16,
+    reason: &'a str,
+    message: &'a str,
+    causes: Vec<(&'a str, &'a str, &'a str)>,
+    retry_after: Option<Duration>,
+}
+
+impl From<kube::Error> for Refusal {
+    fn from(error: kube::Error) -> Self {
+        match &error {
+            kube::Error::Api(status) => {
+                let details = status.details.as_ref();
+                classify(&Answer {
+                    code: status.code,
+                    reason: &status.reason,
+                    message: &status.message,
+                    causes: details.map_or_else(Vec::new, |details| {
+                        details
+                            .causes
+                            .iter()
+                            .map(|c| (c.reason.as_str(), c.field.as_str(), c.message.as_str()))
+                            .collect()
+                    }),
+                    retry_after: details
+                        .filter(|details| details.retry_after_seconds > 0)
+                        .map(|details| Duration::from_secs(details.retry_after_seconds.into())),
+                })
+            }
+            kube::Error::BuildRequest(_) | kube::Error::SerdeError(_) => {
+                Self { class: Class::Permanent, message: flat(&error) }
+            }
+            _ => Self { class: Class::Transient(None), message: flat(&error) },
+        }
+    }
+}
+
+/// The error and its sources in one line, each said once.
+fn flat(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        source = inner.source();
+    }
+    text
+}
+
+/// The rows of `apply-and-compare` section 3.5, measured on 1.37: the server dresses mistakes in an applied object as 500.
+fn classify(answer: &Answer<'_>) -> Refusal {
+    let refusal = |class| Refusal { class, message: answer.message.to_owned() };
+    let namespace_missing = answer.message.starts_with("namespaces ");
+    match answer.code {
+        404 if answer.reason == "NotFound" && !namespace_missing => refusal(Class::NotFound),
+        404 if answer.reason == "NotFound" => refusal(Class::Unavailable),
+        404 => Refusal {
+            class: Class::Unavailable,
+            message: "the API server does not serve this kind".into(),
+        },
+        403 if has_cause(answer, "NamespaceTerminating") => refusal(Class::Unavailable),
+        401 | 403 => refusal(Class::Forbidden),
+        409 if has_cause(answer, "FieldManagerConflict") => held(answer),
+        409 => refusal(Class::Stale),
+        422 if answer.message.contains("uid mismatch") => refusal(Class::Stale),
+        400 | 405 | 406 | 413 | 415 | 422 | 507 => refusal(Class::Permanent),
+        500 if is_typed_mistake(answer.message) => refusal(Class::Permanent),
+        // 429, 503 and 504 among them.
+        _ => refusal(Class::Transient(answer.retry_after)),
+    }
+}
+
+/// A mistake in the applied object that the server answers with 500.
+fn is_typed_mistake(message: &str) -> bool {
+    message.starts_with("failed to create typed patch object")
+        || message.starts_with("failed to convert new object")
+}
+
+fn has_cause(answer: &Answer<'_>, reason: &str) -> bool {
+    answer.causes.iter().any(|(cause, ..)| *cause == reason)
+}
+
+fn held(answer: &Answer<'_>) -> Refusal {
+    let fields: Vec<HeldField> = answer
+        .causes
+        .iter()
+        .filter(|(reason, ..)| *reason == "FieldManagerConflict")
+        .map(|(_, field, message)| HeldField {
+            field: (*field).to_owned(),
+            holder: holder(message),
+        })
+        .collect();
+    let list: Vec<String> =
+        fields.iter().map(|held| format!("{} by {}", held.field, held.holder)).collect();
+    Refusal { message: format!("held by others: {}", list.join(", ")), class: Class::Held(fields) }
+}
+
+/// `conflict with "kubectl-edit" using apps/v1 at 2026-…` names the manager in quotes; the time would not be stable.
+fn holder(message: &str) -> String {
+    message.split('"').nth(1).unwrap_or(message).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(code: u16, reason: &str, message: &str, cause: Option<(&str, &str, &str)>) -> Class {
+        let causes = cause.into_iter().collect();
+        classify(&Answer { code, reason, message, causes, retry_after: None }).class
+    }
+
+    #[test]
+    fn every_answer_has_a_class() {
+        let typed =
+            "failed to create typed patch object (a/b; v1): .spec.x: field not declared in schema";
+        let uid = "Precondition failed: UID in precondition: a, uid mismatch";
+        for (code, reason, message, expected) in [
+            (404, "NotFound", "configmaps \"x\" not found", Class::NotFound),
+            (404, "NotFound", "namespaces \"x\" not found", Class::Unavailable),
+            (404, "Failed to parse error data", "404 page not found", Class::Unavailable),
+            (403, "Forbidden", "cannot patch", Class::Forbidden),
+            (401, "Unauthorized", "Unauthorized", Class::Forbidden),
+            (409, "Conflict", "the object has been modified", Class::Stale),
+            (409, "AlreadyExists", "exists", Class::Stale),
+            (422, "Invalid", uid, Class::Stale),
+            (422, "Invalid", "field is immutable", Class::Permanent),
+            (400, "BadRequest", "no", Class::Permanent),
+            (500, "", typed, Class::Permanent),
+            (500, "InternalError", "etcdserver: leader changed", Class::Transient(None)),
+            (503, "ServiceUnavailable", "apiserver is shutting down", Class::Transient(None)),
+            (0, "", "", Class::Transient(None)),
+        ] {
+            assert_eq!(class(code, reason, message, None), expected, "{code} {reason} {message}");
+        }
+    }
+
+    #[test]
+    fn a_terminating_namespace_is_waited_for() {
+        let cause = ("NamespaceTerminating", "metadata.namespace", "being terminated");
+        assert_eq!(class(403, "Forbidden", "forbidden", Some(cause)), Class::Unavailable);
+    }
+
+    #[test]
+    fn a_held_field_names_its_manager_without_the_time() {
+        let message = "conflict with \"kubectl-edit\" using apps/v1 at 2026-01-02T03:04:05Z";
+        let cause = ("FieldManagerConflict", ".spec.replicas", message);
+        let answer = Answer {
+            code: 409,
+            reason: "Conflict",
+            message: "Apply failed with 1 conflict",
+            causes: vec![cause],
+            retry_after: None,
+        };
+        let refusal = classify(&answer);
+        assert_eq!(refusal.message, "held by others: .spec.replicas by kubectl-edit");
+        let held = HeldField { field: ".spec.replicas".into(), holder: "kubectl-edit".into() };
+        assert_eq!(refusal.class, Class::Held(vec![held]));
+    }
+}

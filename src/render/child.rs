@@ -1,0 +1,243 @@
+//! From a child's template to objects ready to be sent.
+//!
+//! In: a child of a rule, what it may read. Out: canonical objects with identity, marks, owner and intent hash.
+
+use super::{Setting, Stuck};
+use crate::fetch::{Live, Observed};
+use crate::marks::{self, Mark, annotation, label};
+use crate::object::{Gvk, ObjectId, metadata};
+use crate::owned::{self, Ignored};
+use crate::problem::Problem;
+use crate::rule::{ChildRule, Rule};
+use crate::scope::Scope;
+use crate::template::Failure;
+use crate::view::View;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// An object that should exist.
+#[derive(Clone, Debug)]
+pub struct DesiredChild {
+    /// The child's id in the rule.
+    pub child: Arc<str>,
+    /// Its kind and version.
+    pub gvk: Gvk,
+    /// Which object.
+    pub id: ObjectId,
+    /// What is sent, marks included.
+    pub object: Value,
+    /// Hash of what is wanted, without what is ignored.
+    pub intent: u64,
+    /// Fields that are left to whoever owns them.
+    pub ignored: Ignored,
+}
+
+impl DesiredChild {
+    /// The body for an object that exists: an ignored field is sent only while nobody else owns it.
+    pub fn body_beside(&self, live: &Live, manager: &str) -> Value {
+        let fields = live.stored.managed_fields();
+        let fields: Value =
+            fields.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        owned::without_ignored(&self.object, &self.ignored, &|path| {
+            owned::holders(&fields, path, &self.object)
+                .iter()
+                .all(|holder| holder.is_apply_of(manager))
+        })
+    }
+}
+
+/// Renders one child.
+pub(super) fn objects(
+    rule: &Rule,
+    child: &ChildRule,
+    view: &View<'_>,
+    observed: &Observed,
+    setting: &Setting<'_>,
+) -> Result<Vec<DesiredChild>, Stuck> {
+    let documents = rule.templates.documents(&child.template, view.context()).map_err(stuck)?;
+    if documents.is_empty() && !child.may_be_empty {
+        let hint = "guard the child with `when`, or allow it with `mayBeEmpty: true`";
+        let problem = Problem::new("no-object", "the template renders no object");
+        return Err(Stuck::Failed(problem.at(child.place.clone()).hint(hint)));
+    }
+    let ignored = child.ignored(view);
+    documents
+        .into_iter()
+        .map(|document| {
+            finish(rule, child, document, &ignored, observed, setting).map_err(|problem| {
+                Stuck::Failed(Problem { place: Some(child.place.clone()), ..problem })
+            })
+        })
+        .collect()
+}
+
+fn stuck(failure: Failure) -> Stuck {
+    match failure {
+        Failure::Failed(problem) => Stuck::Failed(problem),
+        Failure::Waiting { what, .. } => Stuck::Waiting(format!("it waits for {what}")),
+    }
+}
+
+/// Identity, marks, owner, canonical form, hash.
+fn finish(
+    rule: &Rule,
+    child: &ChildRule,
+    document: Value,
+    ignored: &Ignored,
+    observed: &Observed,
+    setting: &Setting<'_>,
+) -> Result<DesiredChild, Problem> {
+    let parent = &observed.parent;
+    let gvk = kind_of(child, &document)?;
+    refuse_marks(&document)?;
+    let scope = setting.scopes.of(&gvk.group_kind());
+    let id = identity(&gvk, scope, &document, parent)?;
+    let mut object = owned::canonical(document).map_err(|mistakes| mistake(&mistakes))?;
+    let mark = Mark {
+        rule: rule.name.to_string(),
+        parent: parent.id.to_string(),
+        child: child.id.to_string(),
+        item: None,
+        object: id.to_string(),
+    };
+    add_marks(&mut object, &id, scope, &mark, parent, setting);
+    let hashed = owned::without_ignored(&object, ignored, &|_| false);
+    let intent = owned::intent_hash(&hashed);
+    let hash = json!(owned::intent_mark(intent));
+    entries(&mut object, "annotations").insert(annotation::INTENT.into(), hash);
+    Ok(DesiredChild {
+        child: Arc::clone(&child.id),
+        gvk,
+        id,
+        object,
+        intent,
+        ignored: ignored.clone(),
+    })
+}
+
+fn kind_of(child: &ChildRule, document: &Value) -> Result<Gvk, Problem> {
+    let gvk = Gvk::of(document)
+        .ok_or_else(|| Problem::new("no-kind", "a document has no `apiVersion` or no `kind`"))?;
+    if child.kinds.contains(&gvk) {
+        return Ok(gvk);
+    }
+    let hint =
+        format!("add `{{apiVersion: {}, kind: {}}}` to `kinds`", gvk.api_version(), gvk.kind);
+    Err(Problem::new(
+        "undeclared-kind",
+        format!("renders a {gvk}, which `{}` does not declare", child.id),
+    )
+    .hint(hint))
+}
+
+/// Our marks prove ownership: a template must not make any.
+fn refuse_marks(document: &Value) -> Result<(), Problem> {
+    for kind in ["labels", "annotations"] {
+        let entries = document.get("metadata").and_then(|metadata| metadata.get(kind)?.as_object());
+        let ours =
+            entries.into_iter().flat_map(Map::keys).find(|key| key.starts_with(marks::PREFIX));
+        if let Some(key) = ours {
+            let message = format!(
+                "the template sets `{key}`, but names under {} are Kubewright's own",
+                marks::PREFIX
+            );
+            return Err(Problem::new("reserved-name", message));
+        }
+    }
+    Ok(())
+}
+
+fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<ObjectId, Problem> {
+    let kind = Arc::new(gvk.group_kind());
+    let name = metadata(document, "name").unwrap_or_default();
+    if name.is_empty() {
+        return Err(Problem::new("no-name", format!("a {} has no `metadata.name`", gvk.kind)));
+    }
+    let own = &*parent.id.namespace;
+    let written = metadata(document, "namespace");
+    match (scope, own.is_empty()) {
+        (Scope::Cluster, true) => Ok(ObjectId::new(&kind, "", name)),
+        (Scope::Cluster, false) => Err(Problem::new(
+            "outside-namespace",
+            format!(
+                "{} {name} lives in no namespace, its parent in `{own}`: nothing could own it",
+                gvk.kind
+            ),
+        )),
+        (Scope::Namespaced, true) => match written {
+            Some(namespace) if !namespace.is_empty() => Ok(ObjectId::new(&kind, namespace, name)),
+            _ => {
+                let message = format!("{} {name} has no `metadata.namespace`", gvk.kind);
+                let hint = "a child of a cluster-scoped parent must say where it lives";
+                Err(Problem::new("no-namespace", message).hint(hint))
+            }
+        },
+        (Scope::Namespaced, false) if written.is_none_or(|namespace| namespace == own) => {
+            Ok(ObjectId::new(&kind, own, name))
+        }
+        (Scope::Namespaced, false) => Err(Problem::new(
+            "outside-namespace",
+            format!(
+                "{} {name} is to live in `{}`, its parent lives in `{own}`",
+                gvk.kind,
+                written.unwrap_or_default()
+            ),
+        )),
+    }
+}
+
+fn mistake(mistakes: &[owned::Mistake]) -> Problem {
+    let first = mistakes.first();
+    let message =
+        first.map_or_else(String::new, |mistake| format!("{}: {}", mistake.path, mistake.message));
+    let problem = Problem::new("illegal-object", message);
+    match first.and_then(|mistake| mistake.hint) {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    }
+}
+
+fn add_marks(
+    object: &mut Value,
+    id: &ObjectId,
+    scope: Scope,
+    mark: &Mark,
+    parent: &Live,
+    setting: &Setting<'_>,
+) {
+    let labels = entries(object, "labels");
+    labels.insert(label::OWNER.into(), json!(setting.installation));
+    labels.insert(label::RULE.into(), json!(mark.rule));
+    labels.insert(label::PARENT.into(), json!(marks::label_value(&parent.id.name)));
+    labels.insert(label::CHILD.into(), json!(mark.child));
+    labels.insert(label::SLOT.into(), json!(marks::slot(&parent.id).to_string()));
+    entries(object, "annotations").insert(annotation::CHILD.into(), json!(mark.to_annotation()));
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    metadata.insert("ownerReferences".into(), json!([owner(parent)]));
+    match scope {
+        Scope::Namespaced => metadata.insert("namespace".into(), json!(&*id.namespace)),
+        Scope::Cluster => metadata.remove("namespace"),
+    };
+}
+
+/// Not blocking: a parent's deletion should not wait for its children, unless somebody asks for that.
+fn owner(parent: &Live) -> Value {
+    let value = parent.value();
+    json!({
+        "apiVersion": value.get("apiVersion"),
+        "kind": value.get("kind"),
+        "name": &*parent.id.name,
+        "uid": &*parent.stored.uid,
+        "controller": true,
+    })
+}
+
+fn entries<'a>(object: &'a mut Value, kind: &str) -> &'a mut Map<String, Value> {
+    if !object["metadata"][kind].is_object() {
+        object["metadata"][kind] = json!({});
+    }
+    match &mut object["metadata"][kind] {
+        Value::Object(entries) => entries,
+        _ => unreachable!("it was made an object just now"),
+    }
+}

@@ -1,0 +1,100 @@
+//! What the parent's status should say, and at most one write of it.
+//!
+//! In: what was desired, what came of it, what exists now. Out: [`Said`] (pure), then a patch if something differs.
+//! Messages hold no times, counters or versions: equal situations give equal texts, and so no write.
+
+mod condition;
+mod fields;
+mod shape;
+mod standing;
+mod write;
+
+pub use condition::{Condition, kind};
+pub use shape::{Conditions, Shape, shape_of};
+pub use write::{StatusMemory, Written, write};
+
+use crate::act::Outcome;
+use crate::comparison::Truth;
+use crate::fetch::Observed;
+use crate::render::Desired;
+use crate::report::{Report, State};
+use crate::rule::{ConditionRule, Rule};
+use crate::view::View;
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What is to be said about a parent.
+pub struct Said {
+    /// Conditions, ours first.
+    pub conditions: Vec<Condition>,
+    /// Declared fields; nothing if their template failed, so that the old ones stay.
+    pub fields: Option<Map<String, Value>>,
+    /// The same for people.
+    pub report: Report,
+    /// When time alone may change it.
+    pub look_again: Option<Timestamp>,
+}
+
+/// Computes the status. Pure.
+pub fn compute(
+    rule: &Rule,
+    desired: &Desired,
+    outcome: &Outcome,
+    after: &Observed,
+    now: Timestamp,
+) -> Said {
+    let mut view = View::new(rule, after, now);
+    view.set_let(desired.let_value.clone());
+    for child in &desired.unwanted {
+        view.unwanted(child);
+    }
+    let lines = standing::of_children(rule, desired, outcome, after, &view);
+    let own: Vec<Condition> = match &rule.status {
+        Some(status) if desired.failed.is_none() => {
+            status.conditions.iter().map(|condition| declared(rule, condition, &view)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let truths: BTreeMap<&str, condition::Truth> =
+        own.iter().map(|condition| (condition.kind.as_str(), condition.truth)).collect();
+    let (fields, failed) = fields::compute(rule, desired, &view, &truths);
+    let summary = standing::summary(desired, &lines, failed.as_ref());
+    let report = Report {
+        rule: rule.name.to_string(),
+        parent: after.parent.id.clone(),
+        state: summary.state,
+        message: if summary.state == State::Ready {
+            String::new()
+        } else {
+            summary.message.clone()
+        },
+        children: lines.into_iter().map(|line| line.report).collect(),
+        fields: fields
+            .iter()
+            .flatten()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+    };
+    let look_again = view.look_again();
+    Said { conditions: [summary.conditions(), own].concat(), fields, report, look_again }
+}
+
+/// A condition that the rule declares.
+fn declared(rule: &Rule, condition: &ConditionRule, view: &View<'_>) -> Condition {
+    let verdict = view.evaluate(&condition.when);
+    let (truth, because) = match verdict.truth {
+        Truth::Holds => (condition::Truth::True, Some(&condition.then)),
+        Truth::Fails => (condition::Truth::False, Some(&condition.otherwise)),
+        Truth::Unknown => (condition::Truth::Unknown, condition.unknown.as_ref()),
+    };
+    let message = because.and_then(|because| because.message.as_ref()).map(|message| {
+        rule.templates.line(message, view.context()).unwrap_or_else(|failure| failure.summary())
+    });
+    Condition {
+        kind: condition.kind.clone(),
+        truth,
+        reason: because.map_or_else(|| "Unknown".to_owned(), |because| because.reason.clone()),
+        message: message.unwrap_or(verdict.sentence),
+    }
+}

@@ -1,0 +1,222 @@
+//! How each child stands, and what that makes of the parent.
+//!
+//! In: what was desired, what came of it, what exists now. Out: a line per child, and Ready, Reconciling and Stalled. Pure.
+
+use super::condition::{Condition, Truth, kind};
+use crate::act::{Done, Outcome, Trouble};
+use crate::fetch::Observed;
+use crate::object::ObjectId;
+use crate::problem::Problem;
+use crate::ready::Readiness;
+use crate::refusal::Class;
+use crate::render::{Desired, Stuck};
+use crate::report::{ChildReport, State};
+use crate::rule::Rule;
+use crate::view::View;
+
+/// At most so many children are named in a message.
+const NAMED: usize = 5;
+
+/// What the children make of the parent.
+pub(super) struct Summary {
+    pub(super) state: State,
+    reason: Reason,
+    pub(super) message: String,
+}
+
+/// Why a parent is as it is; the reason of its conditions. Stable: people alert on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// Every child exists and is ready.
+    Ready,
+    /// Children are on their way.
+    Progressing,
+    /// A child waits for something that does not exist yet.
+    Waiting,
+    /// A template or the parent has a mistake.
+    RenderFailed,
+    /// The API server refused a child, or the child itself failed.
+    ChildFailed,
+    /// An object of that name belongs to somebody else.
+    NotOwned,
+    /// Other managers hold fields of a child.
+    Conflict,
+    /// Rights are missing.
+    Forbidden,
+}
+
+impl Reason {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "Ready",
+            Self::Progressing => "Progressing",
+            Self::Waiting => "Waiting",
+            Self::RenderFailed => "RenderFailed",
+            Self::ChildFailed => "ChildFailed",
+            Self::NotOwned => "NotOwned",
+            Self::Conflict => "Conflict",
+            Self::Forbidden => "Forbidden",
+        }
+    }
+}
+
+impl Summary {
+    /// Ready, Reconciling and Stalled, always all three.
+    pub(super) fn conditions(&self) -> Vec<Condition> {
+        let condition = |kind: &str, holds: bool| Condition {
+            kind: kind.to_owned(),
+            truth: Truth::from(holds),
+            reason: self.reason.as_str().to_owned(),
+            message: self.message.clone(),
+        };
+        vec![
+            condition(kind::READY, self.state == State::Ready),
+            condition(kind::RECONCILING, self.state == State::InProgress),
+            condition(kind::STALLED, self.state == State::Failed),
+        ]
+    }
+}
+
+/// One line per child: those with objects in the order of the rule, then those that are stuck.
+pub(super) fn of_children(
+    rule: &Rule,
+    desired: &Desired,
+    outcome: &Outcome,
+    after: &Observed,
+    view: &View<'_>,
+) -> Vec<Line> {
+    let with_objects = desired.children.iter().zip(&outcome.children).map(|(child, result)| {
+        let standing = match result {
+            Err(trouble) => of_trouble(trouble),
+            Ok(Done::WaitingGone) => {
+                Standing::progressing("it is being deleted and comes back after that")
+            }
+            Ok(Done::Kept | Done::Written(..)) => match after.children.get(&child.id) {
+                Some(live) => of_readiness(view.readiness(rule.child(&child.child), live)),
+                None => Standing::progressing("it was written a moment ago"),
+            },
+        };
+        standing.line(&child.child, Some(child.id.clone()))
+    });
+    let stuck = desired.stuck.iter().map(|(child, stuck)| {
+        let standing = match stuck {
+            Stuck::Waiting(why) => Standing::new(State::InProgress, Reason::Waiting, why.clone()),
+            Stuck::Failed(problem) => {
+                Standing::new(State::Failed, Reason::RenderFailed, problem.to_string())
+            }
+        };
+        standing.line(child, None)
+    });
+    let pruned = outcome.pruned.iter().filter_map(|(id, result)| {
+        let refusal = result.as_ref().err()?;
+        let child = after.children.get(id)?.mark.as_ref()?.child.clone();
+        let standing = of_refusal(&refusal.class, format!("it cannot be deleted: {refusal}"));
+        Some(standing.line(&child, Some(id.clone())))
+    });
+    with_objects.chain(stuck).chain(pruned).collect()
+}
+
+/// A child's line, and the reason that it gives the parent.
+pub(super) struct Line {
+    pub(super) report: ChildReport,
+    reason: Reason,
+}
+
+struct Standing {
+    state: State,
+    reason: Reason,
+    message: String,
+}
+
+impl Standing {
+    fn new(state: State, reason: Reason, message: String) -> Self {
+        Self { state, reason, message }
+    }
+
+    fn progressing(message: &str) -> Self {
+        Self::new(State::InProgress, Reason::Progressing, message.to_owned())
+    }
+
+    fn line(self, child: &str, object: Option<ObjectId>) -> Line {
+        let Self { state, reason, message } = self;
+        let report = ChildReport { child: child.to_owned(), object, state, message };
+        Line { report, reason }
+    }
+}
+
+fn of_readiness(readiness: Readiness) -> Standing {
+    match readiness {
+        Readiness::Ready => Standing::new(State::Ready, Reason::Ready, String::new()),
+        Readiness::InProgress(why) => Standing::new(State::InProgress, Reason::Progressing, why),
+        Readiness::Failed(why) => Standing::new(State::Failed, Reason::ChildFailed, why),
+        Readiness::Terminating => Standing::progressing("it is being deleted"),
+    }
+}
+
+fn of_trouble(trouble: &Trouble) -> Standing {
+    match trouble {
+        Trouble::NotOurs(why) => Standing::new(State::Failed, Reason::NotOwned, why.clone()),
+        Trouble::Overtaken(_) => Standing::progressing("it is compared in a moment"),
+        Trouble::Held(fields) => {
+            let held: Vec<_> = fields
+                .iter()
+                .map(|held| format!("{} is held by {}", held.field, held.holder))
+                .collect();
+            Standing::new(State::Failed, Reason::Conflict, held.join(", "))
+        }
+        Trouble::Refused(refusal) => of_refusal(&refusal.class, refusal.message.clone()),
+    }
+}
+
+fn of_refusal(class: &Class, message: String) -> Standing {
+    match class {
+        Class::Forbidden => Standing::new(State::Failed, Reason::Forbidden, message),
+        Class::Permanent | Class::Held(_) => {
+            Standing::new(State::Failed, Reason::ChildFailed, message)
+        }
+        Class::Unavailable => Standing::new(State::InProgress, Reason::Waiting, message),
+        Class::NotFound | Class::Stale | Class::Transient(_) => {
+            Standing::new(State::InProgress, Reason::Progressing, message)
+        }
+    }
+}
+
+/// The worst child decides; a failure says more than a wait, and a wait more than progress.
+pub(super) fn summary(desired: &Desired, lines: &[Line], fields: Option<&Problem>) -> Summary {
+    if let Some(problem) = desired.failed.as_ref() {
+        return Summary::failed(Reason::RenderFailed, problem.to_string());
+    }
+    let worst = |state| lines.iter().filter(move |line| line.report.state == state);
+    if let Some(first) = worst(State::Failed).next() {
+        return Summary::failed(first.reason, named(worst(State::Failed)));
+    }
+    if let Some(problem) = fields {
+        return Summary::failed(Reason::RenderFailed, problem.to_string());
+    }
+    let waiting = worst(State::InProgress).find(|line| line.reason == Reason::Waiting);
+    if let Some(first) = waiting.or_else(|| worst(State::InProgress).next()) {
+        let message = named(worst(State::InProgress));
+        return Summary { state: State::InProgress, reason: first.reason, message };
+    }
+    let message = "every child exists and is ready".to_owned();
+    Summary { state: State::Ready, reason: Reason::Ready, message }
+}
+
+impl Summary {
+    fn failed(reason: Reason, message: String) -> Self {
+        Self { state: State::Failed, reason, message }
+    }
+}
+
+/// `deployment: 0 of 2 replicas are ready; service: …`, at most five.
+fn named<'a>(lines: impl Iterator<Item = &'a Line>) -> String {
+    let mut named: Vec<String> =
+        lines.map(|line| format!("{}: {}", line.report.child, line.report.message)).collect();
+    named.sort();
+    let more = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    named.join("; ")
+}
