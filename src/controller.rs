@@ -1,0 +1,204 @@
+//! Runs rules: which change wakes which pass, and who does the passes.
+//!
+//! In: compiled rules and a client. Out: passes, each for one parent of one rule, never two of one key at once. A rule is
+//! attached to its watches by a task of its own, so that a kind that is not served holds up nobody else.
+//! Never here: what a pass does.
+
+mod attach;
+
+use crate::cluster::Cluster;
+use crate::fetch::owner_key_of;
+use crate::object::ObjectId;
+use crate::queue::{Again, Queue};
+use crate::reconcile::{Memory, Scene, reconcile};
+use crate::report::Report;
+use crate::rule::Rule;
+use crate::watch::{Kinds, Watches};
+use attach::Attached;
+use futures::FutureExt;
+use kube::Client;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+use tokio::task::JoinSet;
+
+/// What a pass is about: a rule and a parent, nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// The rule's name.
+    pub rule: Arc<str>,
+    /// The parent.
+    pub parent: ObjectId,
+}
+
+/// How a controller runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Names this installation in the owner label, so that several can share a cluster: a label value.
+    pub installation: String,
+    /// Passes at once.
+    pub workers: usize,
+    /// Whether the last report of every parent is kept for [`Controller::reports`].
+    pub reports: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { installation: "kubewright".into(), workers: 8, reports: false }
+    }
+}
+
+/// Runs rules against one API server.
+pub struct Controller {
+    cluster: Cluster,
+    watches: Watches,
+    queue: Arc<Queue<Key>>,
+    options: Options,
+    rules: Mutex<BTreeMap<Arc<str>, Arc<Attached>>>,
+    memories: Mutex<HashMap<Key, Memory>>,
+    reports: Mutex<BTreeMap<Key, Report>>,
+    changed: Notify,
+}
+
+/// A controller whose workers run.
+pub struct Running {
+    /// The controller.
+    pub controller: Arc<Controller>,
+    workers: JoinSet<()>,
+}
+
+impl Controller {
+    /// Without rules and at rest. The client is best made by [`crate::watch::client`].
+    pub fn new(client: Client, options: Options) -> Arc<Self> {
+        let kinds = Arc::new(Kinds::new(client.clone()));
+        Arc::new(Self {
+            cluster: Cluster::new(client.clone(), kinds),
+            watches: Watches::new(client, Some(Arc::new(owner_key_of))),
+            queue: Arc::new(Queue::default()),
+            options,
+            rules: Mutex::default(),
+            memories: Mutex::default(),
+            reports: Mutex::default(),
+            changed: Notify::new(),
+        })
+    }
+
+    /// Starts the workers.
+    pub fn start(self: &Arc<Self>) -> Running {
+        let mut workers = JoinSet::new();
+        for _ in 0..self.options.workers.max(1) {
+            let controller = Arc::clone(self);
+            workers.spawn(async move { controller.work().await });
+        }
+        Running { controller: Arc::clone(self), workers }
+    }
+
+    /// Makes these the rules that run: new and changed ones are attached, others let go. Children of a rule that is gone
+    /// stay as they are.
+    pub fn set_rules(self: &Arc<Self>, wanted: &[Arc<Rule>]) {
+        let mut rules = lock(&self.rules);
+        let names: Vec<&Arc<str>> = wanted.iter().map(|rule| &rule.name).collect();
+        rules.retain(|name, _| names.contains(&name));
+        lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
+        for rule in wanted {
+            let before = rules.get(&rule.name);
+            if before.is_some_and(|attached| attached.rule.hash == rule.hash) {
+                continue;
+            }
+            // The old one is let go only when the new one holds the watches they share.
+            let attached = attach::attach(self, Arc::clone(rule), before);
+            rules.insert(Arc::clone(&rule.name), attached);
+        }
+    }
+
+    /// Waits until every rule is attached and nothing is left to do now.
+    pub async fn settled(&self) {
+        loop {
+            let attached: Vec<_> = lock(&self.rules).values().cloned().collect();
+            let depth = self.queue.depth();
+            let idle = depth.waiting + depth.running + depth.owed == 0;
+            if idle && attached.iter().all(|attached| attached.is_ready()) {
+                return;
+            }
+            // Nothing tells of every way to become idle, and only `dev` and tests ask.
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The last report of every parent, by rule and parent.
+    pub fn reports(&self) -> Vec<Report> {
+        lock(&self.reports).values().cloned().collect()
+    }
+
+    /// Waits for the next change of [`Controller::reports`].
+    pub fn changed(&self) -> Notified<'_> {
+        self.changed.notified()
+    }
+
+    async fn work(&self) {
+        while let Some(key) = self.queue.next().await {
+            let pass = AssertUnwindSafe(self.pass(&key)).catch_unwind().await;
+            let again = pass.unwrap_or_else(|_| {
+                tracing::error!(rule = %key.rule, parent = %key.parent, "a pass panicked, which is a bug");
+                Again::Failed
+            });
+            self.queue.done(&key, again);
+        }
+    }
+
+    async fn pass(&self, key: &Key) -> Again {
+        let attached = lock(&self.rules).get(&key.rule).cloned();
+        let Some(attached) = attached else { return Again::No };
+        let Some((parents, parent)) = attached.parent(&key.parent) else {
+            self.forget(key);
+            return Again::No;
+        };
+        let children = attached.children();
+        let scopes = attached.scopes();
+        let shape = attached.shape();
+        let scene = Scene {
+            cluster: &self.cluster,
+            rule: &attached.rule,
+            parent,
+            parents: &parents,
+            children: &children,
+            scopes: &scopes,
+            shape: shape.as_deref(),
+            installation: &self.options.installation,
+        };
+        let mut memory = lock(&self.memories).remove(key).unwrap_or_default();
+        let ended = reconcile(&scene, &mut memory).await;
+        lock(&self.memories).insert(key.clone(), memory);
+        if let Some(report) = ended.report.filter(|_| self.options.reports) {
+            let before = lock(&self.reports).insert(key.clone(), report.clone());
+            if before != Some(report) {
+                self.changed.notify_waiters();
+            }
+        }
+        ended.again
+    }
+
+    /// The parent is gone; garbage collection takes its children.
+    fn forget(&self, key: &Key) {
+        lock(&self.memories).remove(key);
+        if lock(&self.reports).remove(key).is_some() {
+            self.changed.notify_waiters();
+        }
+    }
+}
+
+impl Running {
+    /// Hands out no more passes, lets those under way finish, and lets go of every watch.
+    pub async fn stop(mut self) {
+        self.controller.queue.close();
+        while self.workers.join_next().await.is_some() {}
+        lock(&self.controller.rules).clear();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics half-way through a change: what is behind a poisoned lock is sound.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
