@@ -1,0 +1,113 @@
+//! The command line: what may be typed, and which command runs.
+//!
+//! In: arguments. Out: an [`Exit`]. Commands write results to standard output and everything else to standard error.
+
+pub mod check;
+pub mod dev;
+pub mod render;
+pub mod run;
+pub mod terminal;
+
+use crate::telemetry::LogFormat;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+pub use terminal::Terminal;
+
+/// How a command ended; the numbers are documented and stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: everything is fine.
+    Fine,
+    /// 1: it failed, or not everything became ready.
+    Failed,
+    /// 3: rules, templates or parents have problems. (2 is for wrong usage.)
+    Problems,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Fine => 0,
+            Exit::Failed => 1,
+            Exit::Problems => 3,
+        })
+    }
+}
+
+/// A Kubernetes operator configured by files.
+///
+/// A rule says: for every object of this kind, these children should exist, this is how they are compared, and this is
+/// what the object's status should say. Start with `kubewright dev` in a folder that has rules/ and templates/.
+#[derive(Debug, Parser)]
+#[command(name = "kubewright", version, max_term_width = 100)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// What to log, as a level or a filter such as `info,kubewright::act=debug`.
+    #[arg(long, global = true, env = "KUBEWRIGHT_LOG", value_name = "FILTER")]
+    pub log: Option<String>,
+    /// How log lines look.
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub log_format: LogFormat,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the rules on a local control plane that this command brings itself.
+    ///
+    /// Starts etcd and Kubernetes on free loopback ports in a temporary folder, installs the CRDs found beside the rules,
+    /// applies the example parents, runs the rules and shows parents, children and readiness as a tree. The binaries come
+    /// from `KUBEBUILDER_ASSETS`, else PATH, else they are built once with `go` (about 10 minutes). Ctrl-C stops everything.
+    Dev(dev::DevArguments),
+    /// Run the controller against the cluster of the current kubeconfig, or the one this pod lives in.
+    Run(run::RunArguments),
+    /// Find every mistake in rules and templates; needs no cluster.
+    Check(check::CheckArguments),
+    /// Print the children a rule wants for a parent; needs no cluster.
+    Render(render::RenderArguments),
+}
+
+/// Where rules and templates are.
+#[derive(Clone, Debug, Args)]
+pub struct Folders {
+    /// A folder of rules, or one rule file.
+    #[arg(default_value = "rules")]
+    pub rules: PathBuf,
+    /// The folder that `template:` names are relative to; `templates` beside the rules where not given.
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
+}
+
+impl Folders {
+    /// The template folder: the one given, else `templates` beside the rules folder.
+    pub fn templates(&self) -> PathBuf {
+        self.templates.clone().unwrap_or_else(|| {
+            let rules = if self.rules.is_file() {
+                self.rules.parent().map(PathBuf::from).unwrap_or_default()
+            } else {
+                self.rules.clone()
+            };
+            rules.parent().map(PathBuf::from).unwrap_or_default().join("templates")
+        })
+    }
+}
+
+/// Runs one command.
+pub fn run(arguments: Arguments) -> Exit {
+    let mut terminal = Terminal::new();
+    let default_level = if matches!(arguments.command, Command::Run(_)) { "info" } else { "warn" };
+    let level = arguments.log.as_deref().unwrap_or(default_level);
+    if let Err(error) = crate::telemetry::start(arguments.log_format, level) {
+        terminal.error(&error);
+        return Exit::Failed;
+    }
+    match arguments.command {
+        Command::Dev(arguments) => dev::dev(&arguments, &mut terminal),
+        Command::Run(arguments) => run::run(&arguments, &mut terminal),
+        Command::Check(arguments) => check::check(&arguments, &mut terminal),
+        Command::Render(arguments) => render::render(&arguments, &mut terminal),
+    }
+}

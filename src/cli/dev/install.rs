@@ -1,0 +1,140 @@
+//! Puts the CRDs and example parents of a rules folder into the local cluster.
+//!
+//! In: loaded documents. Out: applied objects, or which document was refused and why. Never here: a cluster of others.
+
+use crate::object::{Gvk, ObjectId, metadata};
+use crate::refusal::Refusal;
+use crate::rule::{Example, Loaded};
+use crate::watch::{KindError, Kinds, Resource};
+use kube::Client;
+use kube::api::{Patch, PatchParams};
+use kube::core::Request;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+const MANAGER: &str = "kubewright-dev";
+
+/// A new CRD is served within a moment; this is far more.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why a document could not be installed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// The API server refused it.
+    #[error("{place}: the API server refuses this object: {refusal}")]
+    Refused {
+        /// Which document.
+        place: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// Nothing serves its kind.
+    #[error("{place}: {error}")]
+    Kind {
+        /// Which document.
+        place: String,
+        /// Why.
+        error: KindError,
+    },
+}
+
+/// Applies documents.
+pub(super) struct Installer {
+    client: Client,
+    kinds: Kinds,
+}
+
+/// The identity of an example; the API server would put it into `default` too.
+pub(super) fn id_of(object: &Value) -> ObjectId {
+    let kind = Gvk::of(object).map(|gvk| gvk.group_kind());
+    let kind = kind
+        .unwrap_or_else(|| crate::object::GroupKind { group: String::new(), kind: String::new() });
+    let namespace = metadata(object, "namespace").unwrap_or("default");
+    ObjectId::new(&Arc::new(kind), namespace, metadata(object, "name").unwrap_or_default())
+}
+
+impl Installer {
+    pub(super) fn new(client: Client) -> Self {
+        Self { kinds: Kinds::new(client.clone()), client }
+    }
+
+    /// CRDs first, then the parents, each with its namespace.
+    pub(super) async fn install(&self, loaded: &Loaded) -> Result<(), Error> {
+        for example in &loaded.crds {
+            self.apply(example).await?;
+            if let Some(gvk) = first_version(&example.object) {
+                self.kinds.forget(&gvk);
+            }
+        }
+        for example in &loaded.examples {
+            self.apply(example).await?;
+        }
+        Ok(())
+    }
+
+    async fn apply(&self, example: &Example) -> Result<(), Error> {
+        let place = example.place.to_string();
+        let refused = |error: kube::Error| Error::Refused {
+            place: place.clone(),
+            refusal: Refusal::from(error),
+        };
+        let Some(gvk) = Gvk::of(&example.object) else { return Ok(()) };
+        let resource =
+            self.served(&gvk).await.map_err(|error| Error::Kind { place: place.clone(), error })?;
+        let mut object = example.object.clone();
+        let id = id_of(&object);
+        let namespace = resource.namespaced.then_some(&*id.namespace);
+        if let Some(namespace) = namespace {
+            self.namespace(namespace).await.map_err(refused)?;
+            object["metadata"]["namespace"] = json!(namespace);
+        }
+        self.send(&resource, namespace, &id.name, &object).await.map_err(refused)
+    }
+
+    /// Waits a while for a kind whose CRD was installed a moment ago.
+    async fn served(&self, gvk: &Gvk) -> Result<Resource, KindError> {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            match self.kinds.resolve(gvk).await {
+                Ok(kind) => return Ok(kind.resource.clone()),
+                Err(error) if tokio::time::Instant::now() > deadline => return Err(error),
+                Err(_) => {
+                    self.kinds.forget(gvk);
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+            }
+        }
+    }
+
+    async fn namespace(&self, name: &str) -> Result<(), kube::Error> {
+        let gvk = Gvk { group: String::new(), version: "v1".into(), kind: "Namespace".into() };
+        let resource = Resource { gvk, plural: "namespaces".into(), namespaced: false };
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        self.send(&resource, None, name, &object).await
+    }
+
+    async fn send(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: &str,
+        object: &Value,
+    ) -> Result<(), kube::Error> {
+        let parameters = PatchParams::apply(MANAGER).force().validation_strict();
+        let request = Request::new(resource.path(namespace))
+            .patch(name, &parameters, &Patch::Apply(object))
+            .map_err(kube::Error::BuildRequest)?;
+        self.client.request::<Value>(request).await.map(drop)
+    }
+}
+
+/// The kind that a CRD brings, in its first version.
+fn first_version(crd: &Value) -> Option<Gvk> {
+    let text = |pointer| crd.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    Some(Gvk {
+        group: text("/spec/group")?,
+        version: text("/spec/versions/0/name")?,
+        kind: text("/spec/names/kind")?,
+    })
+}

@@ -1,0 +1,65 @@
+//! What a command prints, and how: the only place that writes to standard output.
+
+use crate::problem::Problem;
+use crate::report::Style;
+use std::io::{IsTerminal, Write};
+
+/// Standard output and error of a command.
+pub struct Terminal {
+    /// How trees are drawn on standard output.
+    pub style: Style,
+    colour_errors: bool,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Terminal {
+    /// Colour and Unicode only on a terminal, and colour only without `NO_COLOR`.
+    pub fn new() -> Self {
+        let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let out = std::io::stdout().is_terminal();
+        let error = std::io::stderr().is_terminal();
+        Self {
+            style: Style { colour: colour && out, unicode: out },
+            colour_errors: colour && error,
+        }
+    }
+
+    /// Whether a person is looking at standard output.
+    pub fn is_live(&self) -> bool {
+        self.style.unicode
+    }
+
+    /// Prints a result. A reader that went away (`| head`) is no reason to fail.
+    pub fn print(&mut self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Tells about progress, on standard error.
+    pub fn note(&mut self, text: &str) {
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
+    }
+
+    /// Tells about a failure, on standard error.
+    pub fn error(&mut self, text: &str) {
+        let (on, off) = if self.colour_errors { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+        self.note(&format!("{on}error{off}: {text}"));
+    }
+
+    /// Shows mistakes with their lines, on standard error, and counts them.
+    pub fn problems(&mut self, problems: &[Problem]) {
+        for problem in problems {
+            let text = problem.render(self.colour_errors);
+            self.note(&format!("{text}\n"));
+        }
+        if !problems.is_empty() {
+            let plural = if problems.len() == 1 { "" } else { "s" };
+            self.error(&format!("{} problem{plural}", problems.len()));
+        }
+    }
+}

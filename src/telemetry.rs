@@ -1,0 +1,40 @@
+//! Logs: for people on a terminal, JSON otherwise, always on standard error.
+//!
+//! In: the format and level asked for. Out: a global subscriber. Messages are constant, variable parts are fields, and
+//! no object bodies or server texts that could carry values are logged below `debug`.
+
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Human on a terminal, JSON otherwise.
+    #[default]
+    Auto,
+    /// One readable line per event.
+    Human,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Starts logging; a second call changes nothing.
+///
+/// # Errors
+/// The level is not a filter that `tracing_subscriber` understands; the text says why.
+pub fn start(format: LogFormat, level: &str) -> Result<(), String> {
+    // The client logs whole bodies that do not decode, Secrets included: only its errors may pass.
+    let filter = EnvFilter::try_new(format!("kube_client=error,{level}"))
+        .map_err(|error| format!("--log {level}: {error}"))?;
+    let terminal = std::io::stderr().is_terminal();
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(terminal)
+        .with_target(false);
+    let human = format == LogFormat::Human || (format == LogFormat::Auto && terminal);
+    let started = if human { builder.compact().try_init() } else { builder.json().try_init() };
+    // Only a test process gets here twice; the first subscriber stays.
+    drop(started);
+    Ok(())
+}
