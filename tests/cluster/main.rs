@@ -1,1 +1,62 @@
-fn main(){}
+//! Everything that needs an API server, against one real control plane that is started once and shared.
+//! Each test has a namespace and a controller of its own, and they run side by side.
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test program; the lints know only functions that are marked as tests"
+)]
+
+mod control_plane;
+mod lifecycle;
+mod quiet;
+mod repair;
+mod sandbox;
+mod trouble;
+mod world;
+
+use kubewright::telemetry::LogFormat;
+use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
+
+/// Lists async test functions as trials named after them.
+macro_rules! trials {
+    ($($module:ident::$name:ident),+ $(,)?) => {
+        vec![$(Trial::test(
+            concat!(stringify!($module), "::", stringify!($name)),
+            || { world::world().runtime.block_on($module::$name()); Ok(()) },
+        )),+]
+    };
+}
+
+fn main() -> ExitCode {
+    kubewright::control_plane::child::run_if_asked();
+    if let Ok(level) = std::env::var("KUBEWRIGHT_LOG") {
+        kubewright::telemetry::start(LogFormat::Human, &level).expect("a log level");
+    }
+    let mut arguments = Arguments::from_args();
+    // The tests mostly wait; the two cores of a small machine are for the API server.
+    arguments.test_threads.get_or_insert(8);
+    let mut trials = trials![
+        quiet::fifty_parents_are_quiet_for_a_minute,
+        control_plane::workloads_come_to_life_and_go_away,
+        lifecycle::a_new_parent_gets_its_children_and_its_status,
+        lifecycle::an_edit_reaches_the_children_and_nothing_else_is_written,
+        lifecycle::a_child_that_is_no_longer_wanted_is_pruned_and_only_that_one,
+        lifecycle::the_children_of_a_deleted_parent_go,
+        repair::a_deleted_child_comes_back,
+        repair::an_edited_field_is_repaired_with_one_write,
+        repair::foreign_fields_labels_and_ignored_values_survive,
+        quiet::a_restart_writes_nothing,
+        trouble::a_template_error_names_its_place_and_stops_only_its_parent,
+        trouble::of_two_parents_the_first_keeps_the_child_and_the_second_says_who_has_it,
+    ];
+    trials.push(Trial::test("control_plane::no_server_outlives_a_killed_parent", || {
+        control_plane::no_server_outlives_a_killed_parent();
+        Ok(())
+    }));
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    world::stop();
+    conclusion.exit_code()
+}

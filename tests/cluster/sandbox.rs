@@ -1,0 +1,244 @@
+//! A namespace, a set of rules confined to it, and a controller that runs them.
+
+use crate::world::{Request, eventually, world};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kubewright::controller::{self, Controller};
+use kubewright::rule::{self, Folder};
+use kubewright::source::Source;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::OnceCell;
+
+/// One test's corner of the cluster.
+pub(crate) struct Sandbox {
+    pub(crate) namespace: String,
+    pub(crate) client: Client,
+    agent: String,
+    folder: Folder,
+    controller: Option<controller::Running>,
+}
+
+static CRDS: OnceCell<()> = OnceCell::const_new();
+
+impl Sandbox {
+    /// With the shipped `webapp` rule.
+    pub(crate) async fn webapp(name: &str) -> Self {
+        let folder = rule::read(Path::new("rules/webapp.yaml"), Path::new("templates"))
+            .expect("the shipped rule");
+        Self::with_folder(name, folder).await
+    }
+
+    /// With a rule and templates of the test's own.
+    pub(crate) async fn with(name: &str, rule: &str, templates: &[(&str, &str)]) -> Self {
+        let source = |(name, text): &(&str, &str)| ((*name).to_owned(), Source::new(*name, *text));
+        let folder = Folder {
+            rules: vec![Source::new("rule.yaml", rule)],
+            templates: Arc::new(templates.iter().map(source).collect()),
+        };
+        Self::with_folder(name, folder).await
+    }
+
+    async fn with_folder(name: &str, folder: Folder) -> Self {
+        let world = world();
+        let client = world.client(&format!("test-{name}"));
+        CRDS.get_or_init(|| install_crds(&client)).await;
+        world.namespace(&client, name).await;
+        let mut sandbox = Self {
+            namespace: name.to_owned(),
+            client,
+            agent: format!("kubewright-{name}"),
+            folder,
+            controller: None,
+        };
+        sandbox.start();
+        sandbox
+    }
+
+    /// Starts a controller, as a freshly started process would.
+    pub(crate) fn start(&mut self) {
+        let client = world().client(&self.agent);
+        let options = controller::Options {
+            installation: self.namespace.clone(),
+            ..controller::Options::default()
+        };
+        let controller = Controller::new(client, options);
+        controller.set_rules(&self.rules());
+        self.controller = Some(controller.start());
+    }
+
+    /// Stops it.
+    pub(crate) async fn stop(&mut self) {
+        if let Some(running) = self.controller.take() {
+            running.stop().await;
+        }
+    }
+
+    /// Other templates or another rule, loaded at run time.
+    pub(crate) fn edit_rule(&mut self, from: &str, to: &str) {
+        let text = self.folder.rules[0].text.clone();
+        assert!(text.contains(from), "the rule has no {from}");
+        self.folder.rules = vec![Source::new("rule.yaml", text.replace(from, to))];
+        let rules = self.rules();
+        self.controller().set_rules(&rules);
+    }
+
+    /// The rules, confined to this namespace.
+    fn rules(&self) -> Vec<Arc<rule::Rule>> {
+        let confined = self.folder.rules.iter().map(|source| {
+            let text = source
+                .text
+                .replace("parent: {", &format!("parent: {{namespaces: [{}], ", self.namespace));
+            Source::new(source.name.clone(), text)
+        });
+        let folder =
+            Folder { rules: confined.collect(), templates: Arc::clone(&self.folder.templates) };
+        let loaded = rule::load(&folder);
+        assert_eq!(loaded.problems, [], "the rules compile");
+        loaded.rules
+    }
+
+    pub(crate) fn controller(&self) -> &Arc<Controller> {
+        &self.controller.as_ref().expect("a running controller").controller
+    }
+
+    /// Waits until the caches are filled and nothing is left to do.
+    pub(crate) async fn settled(&self) {
+        self.controller().settled().await;
+    }
+
+    /// What this controller asked the API server so far.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        world().requests(&self.agent)
+    }
+
+    pub(crate) fn writes(&self) -> Vec<Request> {
+        self.requests().into_iter().filter(Request::is_write).collect()
+    }
+
+    fn api(&self, kind: &str) -> Api<DynamicObject> {
+        let (group, version, kind, plural) = match kind {
+            "WebApp" => ("demo.kubewright.io", "v1", kind, "webapps"),
+            "ConfigMap" => ("", "v1", kind, "configmaps"),
+            "Service" => ("", "v1", kind, "services"),
+            "Deployment" => ("apps", "v1", kind, "deployments"),
+            "Ingress" => ("networking.k8s.io", "v1", kind, "ingresses"),
+            other => panic!("name the API of {other} here"),
+        };
+        let gvk = GroupVersionKind::gvk(group, version, kind);
+        let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+
+    /// Creates or edits a parent, as its user would.
+    pub(crate) async fn webapp_is(&self, name: &str, spec: Value) {
+        let object = json!({
+            "apiVersion": "demo.kubewright.io/v1", "kind": "WebApp",
+            "metadata": {"name": name}, "spec": spec,
+        });
+        let parameters = PatchParams::apply("somebody").force();
+        self.api("WebApp")
+            .patch(name, &parameters, &Patch::Apply(&object))
+            .await
+            .expect("the WebApp is accepted");
+    }
+
+    /// Edits an object by hand; gives the object as the server answered.
+    pub(crate) async fn edit(&self, kind: &str, name: &str, patch: Value) -> Value {
+        let parameters =
+            PatchParams { field_manager: Some("by-hand".into()), ..PatchParams::default() };
+        let object = self.api(kind).patch(name, &parameters, &Patch::Merge(&patch)).await;
+        serde_json::to_value(object.expect("the edit is accepted")).expect("JSON")
+    }
+
+    pub(crate) async fn create(&self, kind: &str, object: Value) {
+        let object: DynamicObject = serde_json::from_value(object).expect("an object");
+        self.api(kind).create(&PostParams::default(), &object).await.expect("it is accepted");
+    }
+
+    pub(crate) async fn delete(&self, kind: &str, name: &str) {
+        self.api(kind).delete(name, &DeleteParams::background()).await.expect("a delete");
+    }
+
+    pub(crate) async fn find(&self, kind: &str, name: &str) -> Option<Value> {
+        let object = self.api(kind).get_opt(name).await.expect("an answer");
+        object.map(|object| serde_json::to_value(object).expect("JSON"))
+    }
+
+    pub(crate) async fn get(&self, kind: &str, name: &str) -> Value {
+        self.find(kind, name).await.unwrap_or_else(|| panic!("{kind} {name} is not there"))
+    }
+
+    /// Waits until an object exists and is as `check` wants it.
+    pub(crate) async fn until(
+        &self,
+        kind: &str,
+        name: &str,
+        what: &str,
+        check: impl Fn(&Value) -> bool,
+    ) -> Value {
+        eventually(&format!("{kind} {name} {what}"), || async {
+            match self.find(kind, name).await {
+                Some(object) if check(&object) => Ok(object),
+                Some(object) => Err(object.to_string()),
+                None => Err("it does not exist".into()),
+            }
+        })
+        .await
+    }
+
+    pub(crate) async fn until_gone(&self, kind: &str, name: &str) {
+        eventually(&format!("{kind} {name} is gone"), || async {
+            match self.find(kind, name).await {
+                None => Ok(()),
+                Some(object) => Err(object.to_string()),
+            }
+        })
+        .await;
+    }
+
+    /// Waits until the parent says `Ready=True`, and then for everything that this set off.
+    pub(crate) async fn until_ready(&self, name: &str) -> Value {
+        let webapp = self
+            .until("WebApp", name, "is ready", |object| condition(object, "Ready").0 == "True")
+            .await;
+        self.settled().await;
+        webapp
+    }
+}
+
+/// Status and message of a condition.
+pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> (&'a str, &'a str) {
+    let conditions =
+        object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let found = conditions.iter().find(|condition| condition["type"] == kind);
+    found.map_or(("", ""), |condition| {
+        (
+            condition["status"].as_str().unwrap_or_default(),
+            condition["message"].as_str().unwrap_or_default(),
+        )
+    })
+}
+
+async fn install_crds(client: &Client) {
+    let crd: Value = read_yaml("rules/webapp.crd.yaml");
+    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let name = crd["metadata"]["name"].as_str().expect("a name").to_owned();
+    crds.patch(&name, &PatchParams::apply("tests").force(), &Patch::Apply(&crd))
+        .await
+        .expect("the CRD is accepted");
+    eventually("the CRD is served", || async {
+        let crd = crds.get(&name).await.map_err(|error| error.to_string())?;
+        let crd = serde_json::to_value(crd).unwrap_or_default();
+        if condition(&crd, "Established").0 == "True" { Ok(()) } else { Err(crd.to_string()) }
+    })
+    .await;
+}
+
+fn read_yaml(path: &str) -> Value {
+    let text = std::fs::read_to_string(path).expect("a file");
+    kubewright::yaml::parse(&text, &kubewright::yaml::Limits::FILE).expect("YAML")[0].root.to_json()
+}

@@ -1,0 +1,125 @@
+//! The one control plane that all tests share, and how they wait and count.
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, ObjectMeta, PostParams};
+use kube::{Client, Config};
+use kubewright::control_plane::{self, ControlPlane, Options};
+use serde_json::Value;
+use std::fs;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// How long a condition may take to come true before the test fails. Generous: nothing waits for it in vain.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The control plane and the runtime everything runs on.
+pub(crate) struct World {
+    pub(crate) runtime: Runtime,
+    config: Config,
+    audit_log: PathBuf,
+    plane: Mutex<Option<ControlPlane>>,
+}
+
+static WORLD: OnceLock<World> = OnceLock::new();
+
+/// Starts the control plane with the first test that needs it.
+pub(crate) fn world() -> &'static World {
+    WORLD.get_or_init(|| {
+        let runtime = Runtime::new().expect("a runtime");
+        let options = Options {
+            audit: true,
+            shim: Some(PathBuf::from(env!("CARGO_BIN_EXE_kubewright"))),
+            ..Options::default()
+        };
+        let plane = runtime
+            .block_on(control_plane::start(options, |note| eprintln!("control plane: {note}")))
+            .unwrap_or_else(|error| panic!("no control plane: {error}"));
+        World {
+            config: plane.client_config(),
+            audit_log: plane.audit_log().expect("an audit log").to_path_buf(),
+            plane: Mutex::new(Some(plane)),
+            runtime,
+        }
+    })
+}
+
+/// Stops the control plane, if one was started.
+pub(crate) fn stop() {
+    if let Some(world) = WORLD.get()
+        && let Some(plane) = world.plane.lock().expect("no panic while held").take()
+    {
+        world.runtime.block_on(plane.stop()).expect("a clean stop");
+    }
+}
+
+impl World {
+    /// A client with a User-Agent of its own, by which the audit log tells its requests.
+    pub(crate) fn client(&self, agent: &str) -> Client {
+        let mut config = self.config.clone();
+        config.headers.push((
+            "user-agent".parse().expect("a header name"),
+            agent.parse().expect("a header value"),
+        ));
+        Client::try_from(config).expect("a client")
+    }
+
+    /// Every finished request of a User-Agent, as audit events, in order.
+    pub(crate) fn requests(&self, agent: &str) -> Vec<Request> {
+        let log = fs::read_to_string(&self.audit_log).expect("an audit log");
+        log.lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter(|event| event["userAgent"] == agent)
+            .filter(|event| event["stage"] == "ResponseComplete")
+            .map(|event| Request {
+                verb: event["verb"].as_str().unwrap_or_default().to_owned(),
+                uri: event["requestURI"].as_str().unwrap_or_default().to_owned(),
+                code: event["responseStatus"]["code"].as_u64().unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    /// A new namespace.
+    pub(crate) async fn namespace(&self, client: &Client, name: &str) {
+        let namespace = Namespace {
+            metadata: ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() },
+            ..Namespace::default()
+        };
+        let api: Api<Namespace> = Api::all(client.clone());
+        api.create(&PostParams::default(), &namespace).await.expect("a namespace");
+    }
+}
+
+/// One request as the API server logged it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) verb: String,
+    pub(crate) uri: String,
+    pub(crate) code: u64,
+}
+
+impl Request {
+    /// Whether it asks for a change.
+    pub(crate) fn is_write(&self) -> bool {
+        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+    }
+}
+
+/// Waits until `probe` gives something; fails with what it said last.
+pub(crate) async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Result<T, String>>,
+{
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        match probe().await {
+            Ok(value) => return value,
+            Err(why) if tokio::time::Instant::now() > deadline => {
+                panic!("{what}: not after {PATIENCE:?}: {why}")
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
