@@ -22,6 +22,8 @@ pub mod label {
     pub const PARENT: &str = "kubewright.io/parent";
     /// The child's id in the rule.
     pub const CHILD: &str = "kubewright.io/child";
+    /// The keys of the items around it, in a group.
+    pub const ITEM: &str = "kubewright.io/item";
     /// Hash of the parent modulo [`super::SLOTS`]; replicas share the work by it.
     pub const SLOT: &str = "kubewright.io/slot";
 }
@@ -48,9 +50,9 @@ pub struct Mark {
     pub parent: String,
     /// The child's id in the rule.
     pub child: String,
-    /// The item's key, in a collection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<String>,
+    /// The keys of the items around it, outermost group first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<String>,
     /// The object that carries the mark. A copy on another object names the wrong one, and so proves nothing.
     pub object: String,
 }
@@ -145,7 +147,7 @@ mod tests {
             rule: "webapp".into(),
             parent: "WebApp.demo.kubewright.io shop/web".into(),
             child: "config".into(),
-            item: None,
+            items: Vec::new(),
             object: "ConfigMap shop/web-files".into(),
         };
         assert_eq!(Mark::parse(&mark.to_annotation()), Some(mark));

@@ -4,19 +4,21 @@
 //! Pure: no client, no clock, no environment. A mistake in one child leaves the others alone.
 
 mod child;
+mod items;
 
 pub use child::DesiredChild;
 
-use crate::comparison::Truth;
+use crate::comparison::{Comparison, Truth};
 use crate::fetch::{Live, Observed};
 use crate::object::ObjectId;
 use crate::problem::Problem;
-use crate::rule::{ChildRule, Rule, Until};
+use crate::rule::{ChildRule, Need, Rule, Until};
 use crate::scope::Scopes;
 use crate::template::Failure;
-use crate::view::View;
+use crate::view::{Decision, View};
+use items::{Frame, Items};
 use k8s_openapi::jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -35,15 +37,24 @@ pub struct Setting<'a> {
 pub struct Desired {
     /// The objects, in the order of the rule.
     pub children: Vec<DesiredChild>,
-    /// Children whose objects are not known now, by id, and why.
-    pub stuck: BTreeMap<Arc<str>, Stuck>,
-    /// Ids of children whose `when` fails.
-    pub unwanted: BTreeSet<Arc<str>>,
+    /// Children whose objects are not known now, by id and the keys of items around, and why. Keys may be missing at the end:
+    /// then it is about all items below.
+    pub stuck: BTreeMap<Place, Stuck>,
+    /// Every decision that was made, for those who look at the children afterwards.
+    pub decisions: Vec<(Place, Decision)>,
     /// Why nothing at all could be rendered.
     pub failed: Option<Problem>,
     /// What `let` came out as.
-    pub let_value: Value,
+    pub let_value: Map<String, Value>,
     ids: BTreeSet<ObjectId>,
+}
+
+/// A child's id and the keys of the items around it.
+pub type Place = (Arc<str>, Vec<String>);
+
+/// `quota[blue]`, or the id alone outside of groups.
+pub fn place_name(child: &str, items: &[String]) -> String {
+    if items.is_empty() { child.to_owned() } else { format!("{child}[{}]", items.join("/")) }
 }
 
 /// Why a child's objects are not known now.
@@ -55,6 +66,15 @@ pub enum Stuck {
     Failed(Problem),
 }
 
+impl From<Failure> for Stuck {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Failed(problem) => Self::Failed(problem),
+            Failure::Waiting { what, .. } => Self::Waiting(format!("it waits for {what}")),
+        }
+    }
+}
+
 impl Desired {
     /// Whether an object should exist.
     pub fn wants(&self, id: &ObjectId) -> bool {
@@ -63,7 +83,10 @@ impl Desired {
 
     /// Whether an object must stay although it is not wanted now: its child waits or failed.
     pub fn protects(&self, live: &Live) -> bool {
-        live.mark.as_ref().is_none_or(|mark| self.stuck.contains_key(mark.child.as_str()))
+        let Some(mark) = &live.mark else { return true };
+        self.stuck
+            .keys()
+            .any(|(child, keys)| **child == *mark.child && mark.items.starts_with(keys))
     }
 
     /// Objects are pruned only if the whole parent rendered: a mistake must never look like an absence.
@@ -81,46 +104,36 @@ impl Desired {
     }
 
     /// Children that wait, and for what.
-    pub fn waiting(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.stuck.iter().filter_map(|(child, stuck)| match stuck {
-            Stuck::Waiting(why) => Some((&**child, why.as_str())),
+    pub fn waiting(&self) -> impl Iterator<Item = (String, &str)> {
+        self.stuck.iter().filter_map(|((child, items), stuck)| match stuck {
+            Stuck::Waiting(why) => Some((place_name(child, items), why.as_str())),
             Stuck::Failed(_) => None,
         })
     }
 }
+
+/// Objects of one parent; more is a mistake, or an attack.
+const MOST_CHILDREN: usize = 2_000;
 
 /// Renders every child, in an order in which each finds what it needs decided.
 pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desired {
     let mut desired = Desired::default();
     let mut view = View::new(rule, observed, setting.now);
     if let Some(body) = &rule.let_body {
-        match rule.templates.body(body, view.context()) {
-            Ok(value) => view.set_let(Value::Object(value)),
+        match view.render_body(body) {
+            Ok(value) => view.add_let(value),
             Err(failure) => {
                 desired.failed = Some(whole(failure));
                 return desired;
             }
         }
     }
-    desired.let_value = view.let_value().clone();
-    let concerned = view.evaluate(&rule.parent.when);
+    desired.let_value = view.let_value();
+    let mut items = Items::new(rule, view);
     for index in &rule.order {
         let child = &rule.children[*index];
-        let wanted = match concerned.truth {
-            Truth::Holds => wanted(child, &view),
-            Truth::Fails => Ok(false),
-            Truth::Unknown => Err(concerned.sentence.clone()),
-        };
-        match wanted {
-            Err(why) => drop(desired.stuck.insert(Arc::clone(&child.id), Stuck::Waiting(why))),
-            Ok(false) => {
-                view.unwanted(&child.id);
-                desired.unwanted.insert(Arc::clone(&child.id));
-            }
-            Ok(true) => match child::objects(rule, child, &view, observed, setting) {
-                Ok(objects) => desired.add(child, objects),
-                Err(stuck) => drop(desired.stuck.insert(Arc::clone(&child.id), stuck)),
-            },
+        for frame in items.of(child.group) {
+            desired.child(rule, child, frame, observed, setting);
         }
     }
     let order: BTreeMap<_, _> = rule.children.iter().map(|child| &child.id).zip(0..).collect();
@@ -129,17 +142,53 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
 }
 
 impl Desired {
-    fn add(&mut self, child: &ChildRule, objects: Vec<DesiredChild>) {
+    /// Decides about one child at one item, and renders it if it is wanted.
+    fn child<'a>(
+        &mut self,
+        rule: &Rule,
+        child: &'a ChildRule,
+        frame: &Frame<'a>,
+        observed: &Observed,
+        setting: &Setting<'_>,
+    ) {
+        let view = &frame.view;
+        let objects = frame.wanted.clone().and_then(|wanted| match wanted {
+            true if wants(child, view)? => {
+                child::objects(rule, child, view, observed, setting).map(Some)
+            }
+            _ => Ok(None),
+        });
+        let decision = match objects {
+            Ok(None) => Decision::Unwanted,
+            Ok(Some(objects)) => {
+                self.add(child, view, objects);
+                Decision::Wanted
+            }
+            Err(stuck) => {
+                self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
+                Decision::Stuck
+            }
+        };
+        view.decide(&child.id, decision);
+        self.decisions.push(((Arc::clone(&child.id), view.keys()), decision));
+    }
+
+    fn add(&mut self, child: &ChildRule, view: &View<'_>, objects: Vec<DesiredChild>) {
         for object in objects {
-            if self.ids.insert(object.id.clone()) {
+            let problem = if self.children.len() >= MOST_CHILDREN {
+                let message = format!("the parent has more than {MOST_CHILDREN} children");
+                Problem::new("too-many-children", message)
+            } else if self.ids.insert(object.id.clone()) {
                 self.children.push(object);
                 continue;
-            }
-            let other = self.children.iter().find(|other| other.id == object.id);
-            let other = other.map_or("another child", |other| &other.child);
-            let message = format!("renders {}, which `{other}` renders too", object.id);
-            let problem = Problem::new("same-object", message).at(child.place.clone());
-            self.stuck.insert(Arc::clone(&child.id), Stuck::Failed(problem));
+            } else {
+                let other = self.children.iter().find(|other| other.id == object.id);
+                let other = other.map_or_else(String::new, DesiredChild::name);
+                let message = format!("renders {}, which `{other}` renders too", object.id);
+                Problem::new("same-object", message)
+            };
+            let stuck = Stuck::Failed(problem.at(child.place.clone()));
+            self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
         }
     }
 }
@@ -155,17 +204,22 @@ fn whole(failure: Failure) -> Problem {
 }
 
 /// Whether a child should exist now; an error says what it waits for.
-fn wanted(child: &ChildRule, view: &View<'_>) -> Result<bool, String> {
-    let verdict = view.evaluate(&child.when);
+fn wants(child: &ChildRule, view: &View<'_>) -> Result<bool, Stuck> {
+    if !holds(&child.when, view)? {
+        return Ok(false);
+    }
+    let missing = |need: &Need| view.missing(&need.id, need.until == Until::Ready);
+    match child.needs.iter().find_map(missing) {
+        Some(why) => Err(Stuck::Waiting(why)),
+        None => Ok(true),
+    }
+}
+
+fn holds(when: &[Comparison], view: &View<'_>) -> Result<bool, Stuck> {
+    let verdict = view.evaluate(when);
     match verdict.truth {
-        Truth::Holds => {}
-        Truth::Fails => return Ok(false),
-        Truth::Unknown => return Err(verdict.sentence),
+        Truth::Holds => Ok(true),
+        Truth::Fails => Ok(false),
+        Truth::Unknown => Err(Stuck::Waiting(verdict.sentence)),
     }
-    for need in &child.needs {
-        if let Some(why) = view.missing(&need.id, need.until == Until::Ready) {
-            return Err(why);
-        }
-    }
-    Ok(true)
 }

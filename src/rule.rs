@@ -15,7 +15,7 @@ mod order;
 mod read;
 
 pub use compiled::{
-    Because, ChildRule, ConditionRule, IgnoreRule, Need, ParentRule, Rule, StatusRule,
+    Because, ChildRule, ConditionRule, GroupRule, IgnoreRule, Need, ParentRule, Rule, StatusRule,
 };
 pub use file::{API_VERSION, Until};
 pub use read::{Error, Folder, Templates, read};

@@ -45,9 +45,9 @@ pub fn compute(
     now: Timestamp,
 ) -> Said {
     let mut view = View::new(rule, after, now);
-    view.set_let(desired.let_value.clone());
-    for child in &desired.unwanted {
-        view.unwanted(child);
+    view.add_let(desired.let_value.clone());
+    for ((child, keys), decision) in &desired.decisions {
+        view.note(child, keys.clone(), *decision);
     }
     let lines = standing::of_children(rule, desired, outcome, after, &view);
     let own: Vec<Condition> = match &rule.status {

@@ -2,96 +2,137 @@
 //!
 //! In: [`Observed`], decisions made so far. Out: a [`Context`] for templates, a [`Scope`] for comparisons, readiness.
 //! Our own marks on the parent, its managedFields and its resourceVersion are hidden: what a rule reads must not change
-//! because we wrote. Pure.
+//! because we wrote. Inside a group, `children.x` is the same item's object; outside it is a map by key. Pure.
+
+mod children;
+
+pub use children::Slot;
 
 use crate::comparison::{self, Comparison, Root, Scope, Truth, Verdict};
 use crate::fetch::{Live, Observed};
 use crate::marks;
-use crate::object::ObjectId;
 use crate::ready::{self, Readiness};
 use crate::rule::{ChildRule, Rule};
-use crate::template::{Awaits, Context, Part};
+use crate::template::{Awaits, BodyTemplate, Context, Failure, Part};
+use children::Children;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value};
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::{Cell, OnceCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// What can be seen.
+/// What can be seen, outside of groups or within one item of one.
 pub struct View<'a> {
+    pass: Rc<Pass<'a>>,
+    /// The items around, outermost first.
+    items: Vec<Item>,
+    let_value: Value,
+    context: Context,
+    /// Children that are a map from here, once somebody asked.
+    maps: BTreeMap<&'a str, OnceCell<Value>>,
+}
+
+/// What is the same for every view of a pass.
+struct Pass<'a> {
     rule: &'a Rule,
     parent: Value,
-    let_value: Value,
-    children: BTreeMap<&'a str, Child<'a>>,
-    unwanted: BTreeSet<&'a str>,
-    context: Context,
+    children: Children<'a>,
     now: Timestamp,
     look_again: Cell<Option<Timestamp>>,
 }
 
-/// The objects of one child that exist.
-struct Child<'a> {
-    objects: Vec<&'a Live>,
-    /// A map by `Kind/name`, for a child of several objects.
-    together: Option<Value>,
+/// One item of a group.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The group.
+    pub group: usize,
+    /// What tells it apart from the others.
+    pub key: String,
+    /// What it is.
+    pub value: Value,
 }
 
-impl Child<'_> {
-    fn value(&self) -> Option<&Value> {
-        self.together.as_ref().or_else(|| self.objects.first().map(|live| live.value()))
-    }
+/// What was decided about one object of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It should exist.
+    Wanted,
+    /// It should not.
+    Unwanted,
+    /// It cannot be told yet.
+    Stuck,
 }
 
 impl<'a> View<'a> {
     /// Everything that exists; `let` comes later.
     pub fn new(rule: &'a Rule, observed: &'a Observed, now: Timestamp) -> Self {
         let parent = visible(observed.parent.value());
-        let mut children: BTreeMap<&str, Child<'_>> = BTreeMap::new();
-        for live in observed.children.values() {
-            let Some(child) = live.mark.as_ref().and_then(|mark| rule.child(&mark.child)) else {
-                continue;
-            };
-            let none = || Child { objects: Vec::new(), together: None };
-            children.entry(&child.id).or_insert_with(none).objects.push(live);
-        }
-        for (id, child) in &mut children {
-            if rule.child(id).is_some_and(|rule| rule.several) {
-                child.together = Some(together(&child.objects));
-            }
-        }
-        let parts = children.iter().filter_map(|(id, child)| {
-            let part = Part::new(&format!("children.{id}"), child.value()?, Awaits::Everything);
-            Some(((*id).to_owned(), part))
-        });
         let context = Context::new()
-            .with("parent", Part::new("parent", &parent, Awaits::Key("status".into())))
-            .with("children", Part::group("children", parts, Awaits::Everything));
-        Self {
-            rule,
-            parent,
-            let_value: Value::Object(Map::new()),
-            children,
-            unwanted: BTreeSet::new(),
-            context,
-            now,
-            look_again: Cell::new(None),
-        }
+            .with("parent", Part::new("parent", &parent, Awaits::Key("status".into())));
+        let children = Children::new(rule, observed);
+        let look_again = Cell::new(None);
+        let pass = Rc::new(Pass { rule, parent, children, now, look_again });
+        Self::at(pass, Vec::new(), Value::Object(Map::new()), context)
     }
 
-    /// From now on `let` is this.
-    pub fn set_let(&mut self, value: Value) {
-        self.context.insert("let", Part::new("let", &value, Awaits::Nothing));
-        self.let_value = value;
+    fn at(pass: Rc<Pass<'a>>, items: Vec<Item>, let_value: Value, mut context: Context) -> Self {
+        context.insert("children", pass.children.part(&items));
+        let rule = pass.rule;
+        let several = rule
+            .children
+            .iter()
+            .filter(|child| children::depth_below(rule, child, &items) > 0 || child.several);
+        let maps = several.map(|child| (&*child.id, OnceCell::new())).collect();
+        Self { pass, items, let_value, context, maps }
+    }
+
+    /// The view within one more item. What it is called is visible, and so is the item of a map as `key` and `value`.
+    pub fn within(&self, item: Item) -> Self {
+        let name = &*self.pass.rule.groups[item.group].item;
+        let mut context = self.context.clone();
+        context.insert(name, Part::new(name, &item.value, Awaits::Nothing));
+        let items = self.items.iter().cloned().chain([item]).collect();
+        Self::at(Rc::clone(&self.pass), items, self.let_value.clone(), context)
+    }
+
+    /// The same view once more.
+    pub fn again(&self) -> Self {
+        let context = self.context.clone();
+        Self::at(Rc::clone(&self.pass), self.items.clone(), self.let_value.clone(), context)
+    }
+
+    /// Renders a body of the rule with what can be seen here.
+    pub fn render_body(&self, body: &BodyTemplate) -> Result<Map<String, Value>, Failure> {
+        self.pass.rule.templates.body(body, &self.context)
+    }
+
+    /// Adds to `let`; a name that was there before is replaced.
+    pub fn add_let(&mut self, more: Map<String, Value>) {
+        if let Value::Object(known) = &mut self.let_value {
+            known.extend(more);
+        }
+        self.context.insert("let", Part::new("let", &self.let_value, Awaits::Nothing));
+    }
+
+    /// The keys of the items around.
+    pub fn keys(&self) -> Vec<String> {
+        self.items.iter().map(|item| item.key.clone()).collect()
+    }
+
+    /// Says what was decided about a child here. Comparisons find nothing at one that is not wanted, instead of waiting.
+    pub fn decide(&self, child: &'a str, decision: Decision) {
+        self.pass.children.decide(child, self.keys(), decision);
     }
 
     /// What `let` is.
-    pub fn let_value(&self) -> &Value {
-        &self.let_value
+    pub fn let_value(&self) -> Map<String, Value> {
+        self.let_value.as_object().cloned().unwrap_or_default()
     }
 
-    /// A child's `when` fails: comparisons find nothing there, instead of waiting for it.
-    pub fn unwanted(&mut self, child: &str) {
-        if let Some(child) = self.rule.child(child) {
-            self.unwanted.insert(&child.id);
+    /// Says what was decided about a child at any item.
+    pub fn note(&self, child: &str, keys: Vec<String>, decision: Decision) {
+        if let Some(child) = self.pass.rule.child(child) {
+            self.pass.children.decide(&child.id, keys, decision);
         }
     }
 
@@ -102,27 +143,29 @@ impl<'a> View<'a> {
 
     /// Judges comparisons that must all hold, and remembers when time may change the verdict.
     pub fn evaluate(&self, all: &[Comparison]) -> Verdict {
-        self.noted(Comparison::evaluate_all(all, self, self.now))
+        self.noted(Comparison::evaluate_all(all, self, self.pass.now))
     }
 
     /// When time alone may change a verdict.
     pub fn look_again(&self) -> Option<Timestamp> {
-        self.look_again.get()
+        self.pass.look_again.get()
     }
 
     /// Why a needed child holds up the one that needs it. A child that is not wanted holds up nobody.
     pub fn missing(&self, need: &str, ready: bool) -> Option<String> {
-        if self.unwanted.contains(need) {
-            return None;
-        }
-        let Some(child) = self.children.get(need) else {
-            return Some(format!("it waits for `{need}`, which does not exist yet"));
-        };
-        let rule = self.rule.child(need);
-        let waiting =
-            child.objects.iter().map(|live| self.readiness(rule, live)).find(|r| !r.is_ready());
-        let waiting = waiting.filter(|_| ready)?;
-        Some(format!("it waits for `{need}`: {}", waiting.sentence()))
+        let children = &self.pass.children;
+        let slots = children.slots(need, &self.items);
+        let waiting = slots.into_iter().find_map(|slot| match slot {
+            Slot::Unwanted => None,
+            Slot::Stuck => Some("it waits itself".to_owned()),
+            Slot::Missing => Some("it does not exist yet".to_owned()),
+            Slot::There(_) if !ready => None,
+            Slot::There(live) => {
+                let readiness = self.readiness(self.pass.rule.child(need), live);
+                (!readiness.is_ready()).then(|| readiness.sentence().to_owned())
+            }
+        })?;
+        Some(format!("it waits for `{need}`: {waiting}"))
     }
 
     /// Whether an object of a child is ready: by the rule's own comparisons, else by its kind.
@@ -134,7 +177,7 @@ impl<'a> View<'a> {
             return verdict;
         }
         let scope = WithSelf { view: self, object: live.value() };
-        let verdict = self.noted(Comparison::evaluate_all(own, &scope, self.now));
+        let verdict = self.noted(Comparison::evaluate_all(own, &scope, self.pass.now));
         match verdict.truth {
             Truth::Holds => Readiness::Ready,
             Truth::Fails | Truth::Unknown => Readiness::InProgress(verdict.sentence),
@@ -142,54 +185,71 @@ impl<'a> View<'a> {
     }
 
     fn noted(&self, verdict: Verdict) -> Verdict {
-        let soonest = [self.look_again.get(), verdict.look_again].into_iter().flatten().min();
-        self.look_again.set(soonest);
+        let known = &self.pass.look_again;
+        known.set([known.get(), verdict.look_again].into_iter().flatten().min());
         verdict
+    }
+
+    fn item(&self, name: &str) -> Option<&Value> {
+        let is = |item: &&Item| *self.pass.rule.groups[item.group].item == *name;
+        self.items.iter().find(is).map(|item| &item.value)
+    }
+
+    /// A child as comparisons see it: one object, or a map of them.
+    fn child(&self, id: &str) -> Root<'_> {
+        let slots = self.pass.children.slots(id, &self.items);
+        if slots.iter().any(|slot| matches!(slot, Slot::Missing | Slot::Stuck)) {
+            return Root::Unknown { why: format!("{id} does not exist yet") };
+        }
+        if let Some(map) = self.maps.get(id) {
+            let whole = || self.pass.children.map(id, &self.items);
+            return Root::Present(map.get_or_init(whole));
+        }
+        match slots.first() {
+            Some(Slot::There(live)) => Root::Present(live.value()),
+            _ => Root::Present(&Value::Null),
+        }
     }
 }
 
 impl Scope for View<'_> {
     fn root(&self, name: &str) -> Root<'_> {
         match name {
-            "parent" => Root::Present(&self.parent),
+            "parent" => Root::Present(&self.pass.parent),
             "let" => Root::Present(&self.let_value),
-            child => match self.children.get(child).and_then(Child::value) {
+            name => match self.item(name) {
                 Some(value) => Root::Present(value),
-                None if self.unwanted.contains(child) => Root::Present(&Value::Null),
-                None => Root::Unknown { why: format!("{child} does not exist yet") },
+                None => self.child(name),
             },
         }
     }
 
     fn readiness(&self, name: &str) -> comparison::Readiness {
-        let Some(child) = self.children.get(name) else {
-            let (truth, reason) = if self.unwanted.contains(name) {
-                (Truth::Fails, format!("{name} is not wanted"))
-            } else {
-                (Truth::Unknown, format!("{name} does not exist yet"))
-            };
-            return comparison::Readiness { truth, reason };
-        };
-        let rule = self.rule.child(name);
-        let waiting = child
-            .objects
-            .iter()
-            .map(|live| View::readiness(self, rule, live))
-            .find(|r| !r.is_ready());
-        comparison::Readiness {
-            truth: Truth::from(waiting.is_none()),
-            reason: waiting.map(|why| why.sentence().to_owned()).unwrap_or_default(),
+        let slots = self.pass.children.slots(name, &self.items);
+        let answer =
+            |truth, reason: &str| comparison::Readiness { truth, reason: reason.to_owned() };
+        if slots.iter().any(|slot| matches!(slot, Slot::Missing | Slot::Stuck)) {
+            return answer(Truth::Unknown, &format!("{name} does not exist yet"));
+        }
+        let rule = self.pass.rule.child(name);
+        let mut there = slots.iter().filter_map(Slot::live).peekable();
+        if there.peek().is_none() && !self.maps.contains_key(name) {
+            return answer(Truth::Fails, &format!("{name} is not wanted"));
+        }
+        match there.map(|live| View::readiness(self, rule, live)).find(|found| !found.is_ready()) {
+            Some(waiting) => answer(Truth::Fails, waiting.sentence()),
+            None => answer(Truth::Holds, ""),
         }
     }
 }
 
 /// A view in which `self` is one object.
-struct WithSelf<'v> {
-    view: &'v View<'v>,
+struct WithSelf<'v, 'a> {
+    view: &'v View<'a>,
     object: &'v Value,
 }
 
-impl Scope for WithSelf<'_> {
+impl Scope for WithSelf<'_, '_> {
     fn root(&self, name: &str) -> Root<'_> {
         if name == "self" { Root::Present(self.object) } else { self.view.root(name) }
     }
@@ -197,14 +257,6 @@ impl Scope for WithSelf<'_> {
     fn readiness(&self, name: &str) -> comparison::Readiness {
         Scope::readiness(self.view, name)
     }
-}
-
-fn together(objects: &[&Live]) -> Value {
-    let named = |live: &&Live| {
-        let ObjectId { kind, name, .. } = &live.id;
-        (format!("{}/{name}", kind.kind), live.value().clone())
-    };
-    Value::Object(objects.iter().map(named).collect())
 }
 
 /// The parent without what must not influence a rule.

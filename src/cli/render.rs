@@ -58,7 +58,7 @@ pub fn render(arguments: &RenderArguments, terminal: &mut Terminal) -> Exit {
                     text,
                     "---\n# rule {}, child {}\n{}",
                     rule.name,
-                    child.child,
+                    child.name(),
                     object.trim_end()
                 );
             }

@@ -48,6 +48,12 @@ impl Names {
         self
     }
 
+    /// The same names, but another one is meant where `of` is left out.
+    pub fn with_default(mut self, name: &str, kind: RootKind) -> Self {
+        name.clone_into(&mut self.default);
+        self.with(name, kind)
+    }
+
     /// What a name stands for, if it is known.
     pub fn kind(&self, name: &str) -> Option<RootKind> {
         self.known.get(name).copied()

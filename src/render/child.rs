@@ -10,7 +10,6 @@ use crate::owned::{self, Ignored};
 use crate::problem::Problem;
 use crate::rule::{ChildRule, Rule};
 use crate::scope::Scope;
-use crate::template::Failure;
 use crate::view::View;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -20,6 +19,8 @@ use std::sync::Arc;
 pub struct DesiredChild {
     /// The child's id in the rule.
     pub child: Arc<str>,
+    /// The keys of the items around it, outermost group first.
+    pub items: Vec<String>,
     /// Its kind and version.
     pub gvk: Gvk,
     /// Which object.
@@ -33,6 +34,11 @@ pub struct DesiredChild {
 }
 
 impl DesiredChild {
+    /// Its id, with the items around it: `quota[blue]`.
+    pub fn name(&self) -> String {
+        super::place_name(&self.child, &self.items)
+    }
+
     /// The body for an object that exists: an ignored field is sent only while nobody else owns it.
     pub fn body_beside(&self, live: &Live, manager: &str) -> Value {
         let fields = live.stored.managed_fields();
@@ -54,65 +60,88 @@ pub(super) fn objects(
     observed: &Observed,
     setting: &Setting<'_>,
 ) -> Result<Vec<DesiredChild>, Stuck> {
-    let documents = rule.templates.documents(&child.template, view.context()).map_err(stuck)?;
+    let documents = rule.templates.documents(&child.template, view.context())?;
     if documents.is_empty() && !child.may_be_empty {
         let hint = "guard the child with `when`, or allow it with `mayBeEmpty: true`";
         let problem = Problem::new("no-object", "the template renders no object");
         return Err(Stuck::Failed(problem.at(child.place.clone()).hint(hint)));
     }
-    let ignored = child.ignored(view);
-    documents
-        .into_iter()
-        .map(|document| {
-            finish(rule, child, document, &ignored, observed, setting).map_err(|problem| {
-                Stuck::Failed(Problem { place: Some(child.place.clone()), ..problem })
-            })
-        })
-        .collect()
-}
-
-fn stuck(failure: Failure) -> Stuck {
-    match failure {
-        Failure::Failed(problem) => Stuck::Failed(problem),
-        Failure::Waiting { what, .. } => Stuck::Waiting(format!("it waits for {what}")),
-    }
-}
-
-/// Identity, marks, owner, canonical form, hash.
-fn finish(
-    rule: &Rule,
-    child: &ChildRule,
-    document: Value,
-    ignored: &Ignored,
-    observed: &Observed,
-    setting: &Setting<'_>,
-) -> Result<DesiredChild, Problem> {
-    let parent = &observed.parent;
-    let gvk = kind_of(child, &document)?;
-    refuse_marks(&document)?;
-    let scope = setting.scopes.of(&gvk.group_kind());
-    let id = identity(&gvk, scope, &document, parent)?;
-    let mut object = owned::canonical(document).map_err(|mistakes| mistake(&mistakes))?;
-    let mark = Mark {
-        rule: rule.name.to_string(),
-        parent: parent.id.to_string(),
-        child: child.id.to_string(),
-        item: None,
-        object: id.to_string(),
+    let making = Making {
+        rule,
+        child,
+        items: view.keys(),
+        ignored: child.ignored(view),
+        parent: &observed.parent,
+        setting,
     };
-    add_marks(&mut object, &id, scope, &mark, parent, setting);
-    let hashed = owned::without_ignored(&object, ignored, &|_| false);
-    let intent = owned::intent_hash(&hashed);
-    let hash = json!(owned::intent_mark(intent));
-    entries(&mut object, "annotations").insert(annotation::INTENT.into(), hash);
-    Ok(DesiredChild {
-        child: Arc::clone(&child.id),
-        gvk,
-        id,
-        object,
-        intent,
-        ignored: ignored.clone(),
-    })
+    let placed = |problem: Problem| Problem { place: Some(child.place.clone()), ..problem };
+    let object =
+        |document| making.object(document).map_err(|problem| Stuck::Failed(placed(problem)));
+    documents.into_iter().map(object).collect()
+}
+
+/// What every object of one child at one item has in common.
+struct Making<'m> {
+    rule: &'m Rule,
+    child: &'m ChildRule,
+    items: Vec<String>,
+    ignored: Ignored,
+    parent: &'m Live,
+    setting: &'m Setting<'m>,
+}
+
+impl Making<'_> {
+    /// Identity, marks, owner, canonical form, hash.
+    fn object(&self, document: Value) -> Result<DesiredChild, Problem> {
+        let gvk = kind_of(self.child, &document)?;
+        refuse_marks(&document)?;
+        let scope = self.setting.scopes.of(&gvk.group_kind());
+        let id = identity(&gvk, scope, &document, self.parent)?;
+        let mut object = owned::canonical(document).map_err(|mistakes| mistake(&mistakes))?;
+        self.add_marks(&mut object, &id, scope);
+        let hashed = owned::without_ignored(&object, &self.ignored, &|_| false);
+        let intent = owned::intent_hash(&hashed);
+        let hash = json!(owned::intent_mark(intent));
+        entries(&mut object, "annotations").insert(annotation::INTENT.into(), hash);
+        Ok(DesiredChild {
+            child: Arc::clone(&self.child.id),
+            items: self.items.clone(),
+            gvk,
+            id,
+            object,
+            intent,
+            ignored: self.ignored.clone(),
+        })
+    }
+
+    fn add_marks(&self, object: &mut Value, id: &ObjectId, scope: Scope) {
+        let mark = Mark {
+            rule: self.rule.name.to_string(),
+            parent: self.parent.id.to_string(),
+            child: self.child.id.to_string(),
+            items: self.items.clone(),
+            object: id.to_string(),
+        };
+        let labels = entries(object, "labels");
+        labels.insert(label::OWNER.into(), json!(self.setting.installation));
+        labels.insert(label::RULE.into(), json!(mark.rule));
+        labels.insert(label::PARENT.into(), json!(marks::label_value(&self.parent.id.name)));
+        labels.insert(label::CHILD.into(), json!(mark.child));
+        if !mark.items.is_empty() {
+            labels.insert(label::ITEM.into(), json!(marks::label_value(&mark.items.join("."))));
+        }
+        labels.insert(label::SLOT.into(), json!(marks::slot(&self.parent.id).to_string()));
+        entries(object, "annotations")
+            .insert(annotation::CHILD.into(), json!(mark.to_annotation()));
+        let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+            return;
+        };
+        metadata.insert("ownerReferences".into(), json!([owner(self.parent)]));
+        match scope {
+            Scope::Namespaced => metadata.insert("namespace".into(), json!(&*id.namespace)),
+            Scope::Cluster => metadata.remove("namespace"),
+        };
+    }
 }
 
 fn kind_of(child: &ChildRule, document: &Value) -> Result<Gvk, Problem> {
@@ -195,29 +224,6 @@ fn mistake(mistakes: &[owned::Mistake]) -> Problem {
         Some(hint) => problem.hint(hint),
         None => problem,
     }
-}
-
-fn add_marks(
-    object: &mut Value,
-    id: &ObjectId,
-    scope: Scope,
-    mark: &Mark,
-    parent: &Live,
-    setting: &Setting<'_>,
-) {
-    let labels = entries(object, "labels");
-    labels.insert(label::OWNER.into(), json!(setting.installation));
-    labels.insert(label::RULE.into(), json!(mark.rule));
-    labels.insert(label::PARENT.into(), json!(marks::label_value(&parent.id.name)));
-    labels.insert(label::CHILD.into(), json!(mark.child));
-    labels.insert(label::SLOT.into(), json!(marks::slot(&parent.id).to_string()));
-    entries(object, "annotations").insert(annotation::CHILD.into(), json!(mark.to_annotation()));
-    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
-    metadata.insert("ownerReferences".into(), json!([owner(parent)]));
-    match scope {
-        Scope::Namespaced => metadata.insert("namespace".into(), json!(&*id.namespace)),
-        Scope::Cluster => metadata.remove("namespace"),
-    };
 }
 
 /// Not blocking: a parent's deletion should not wait for its children, unless somebody asks for that.

@@ -3,12 +3,13 @@
 //! In: a [`RuleFile`], the template files. Out: every path, comparison and template parsed once. Pure.
 
 mod child;
+mod group;
 mod status;
 
 use super::comparison_file::ComparisonFile;
-use super::compiled::{ChildRule, ParentRule, Rule, StatusRule};
+use super::compiled::{ChildRule, GroupRule, ParentRule, Rule, StatusRule};
 use super::decode::Spanned;
-use super::file::{API_VERSION, BodyFile, RuleFile};
+use super::file::{API_VERSION, BodyFile, ChildFile, EntryFile, RuleFile};
 use super::order;
 use super::read::Templates as Files;
 use crate::comparison::{Comparison, Names, RootKind};
@@ -31,36 +32,45 @@ pub(super) fn compile(
         source,
         files,
         templates: Builder::new(Arc::clone(files)),
-        names: names(file, Names::new("parent", RootKind::Parent)),
-        names_with_self: names(
-            file,
-            Names::new("self", RootKind::Itself).with("parent", RootKind::Parent),
-        ),
+        ids: file.spec.children.iter().flat_map(EntryFile::children).map(id).collect(),
+        groups: Vec::new(),
         problems: Vec::new(),
     };
     // What is optional and wrong is only left out of the draft: its problem stops the rule.
     let draft = compiler.rule(file);
-    let Compiler { templates, problems, .. } = compiler;
+    let Compiler { templates, problems, groups, .. } = compiler;
     match draft {
-        Some(draft) if problems.is_empty() => Ok(draft.finish(templates.build(), source, files)),
+        Some(draft) if problems.is_empty() => {
+            let groups = groups.into_iter().flatten().collect();
+            Ok(draft.finish(groups, templates.build(), source, files))
+        }
         _ => Err(problems),
     }
 }
 
-/// What comparisons may refer to.
-fn names(file: &RuleFile, names: Names) -> Names {
-    let names = names.with("let", RootKind::Let);
-    let ids = file.spec.children.iter().map(|child| child.id.value.as_str());
-    ids.fold(names, |names, id| names.with(id, RootKind::Child))
+fn id(child: &ChildFile) -> &str {
+    &child.id.value
 }
 
 struct Compiler<'a> {
     source: &'a Arc<Source>,
     files: &'a Arc<Files>,
     templates: Builder,
-    names: Names,
-    names_with_self: Names,
+    /// Every child's id.
+    ids: BTreeSet<&'a str>,
+    /// In the order in which they open; nothing for one with a mistake.
+    groups: Vec<Option<GroupRule>>,
     problems: Vec<Problem>,
+}
+
+/// What can be referred to at a place of the rule.
+#[derive(Clone)]
+struct Surroundings {
+    names: Names,
+    group: Option<usize>,
+    items: Vec<String>,
+    /// Ids that must be decided before anything in the group.
+    after: BTreeSet<Arc<str>>,
 }
 
 /// A rule without its templates, which are finished last.
@@ -74,7 +84,13 @@ struct Draft {
 }
 
 impl Draft {
-    fn finish(self, templates: Templates, source: &Source, files: &Files) -> Rule {
+    fn finish(
+        self,
+        groups: Vec<GroupRule>,
+        templates: Templates,
+        source: &Source,
+        files: &Files,
+    ) -> Rule {
         let text = files
             .iter()
             .fold(source.text.clone(), |text, (name, file)| text + "\0" + name + "\0" + &file.text);
@@ -84,6 +100,7 @@ impl Draft {
             parent: self.parent,
             let_body: self.let_body,
             children: self.children,
+            groups,
             order: self.order,
             status: self.status,
             templates,
@@ -94,17 +111,17 @@ impl Draft {
 /// Ids that mean something else in comparisons and templates.
 const RESERVED: &[&str] = &["parent", "item", "self", "let", "rule", "conditions"];
 
-impl Compiler<'_> {
-    fn rule(&mut self, file: &RuleFile) -> Option<Draft> {
+impl<'a> Compiler<'a> {
+    fn rule(&mut self, file: &'a RuleFile) -> Option<Draft> {
         self.header(file);
         let spec = &file.spec;
         let parent = self.parent(file);
         let let_body = spec.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict));
-        let ids: BTreeSet<&str> =
-            spec.children.iter().map(|child| child.id.value.as_str()).collect();
-        self.ids(file);
-        let children: Vec<_> = spec.children.iter().map(|child| self.child(child, &ids)).collect();
-        let status = spec.status.as_ref().and_then(|status| self.status(status));
+        self.check_ids(file);
+        let top = self.top();
+        let mut children = Vec::new();
+        self.entries(&spec.children, &top, &mut children);
+        let status = spec.status.as_ref().and_then(|status| self.status(status, &top));
         let children: Vec<ChildRule> = children.into_iter().collect::<Option<_>>()?;
         let order = match order::order(&children) {
             Ok(order) => order,
@@ -121,6 +138,38 @@ impl Compiler<'_> {
             order,
             status,
         })
+    }
+
+    /// Outside of every group.
+    fn top(&self) -> Surroundings {
+        let names = Names::new("parent", RootKind::Parent).with("let", RootKind::Let);
+        let with_id = |names: Names, id: &&str| names.with(id, RootKind::Child);
+        Surroundings {
+            names: self.ids.iter().fold(names, with_id),
+            group: None,
+            items: Vec::new(),
+            after: BTreeSet::new(),
+        }
+    }
+
+    fn entries(
+        &mut self,
+        entries: &'a [EntryFile],
+        around: &Surroundings,
+        children: &mut Vec<Option<ChildRule>>,
+    ) {
+        for entry in entries {
+            match entry {
+                EntryFile::Child(file) => {
+                    let child = self.child(file, around);
+                    children.push(child);
+                }
+                EntryFile::Group(file) => {
+                    let inside = self.group(file, around);
+                    self.entries(&file.children, &inside, children);
+                }
+            }
+        }
     }
 }
 
@@ -178,9 +227,9 @@ impl Compiler<'_> {
     }
 
     /// Ids are how everything else refers to a child.
-    fn ids(&mut self, file: &RuleFile) {
+    fn check_ids(&mut self, file: &RuleFile) {
         let mut seen = BTreeSet::new();
-        for child in &file.spec.children {
+        for child in file.spec.children.iter().flat_map(EntryFile::children) {
             let id = &child.id;
             if !is_id(&id.value) {
                 let hint = "use a lower-case letter, then letters, digits and `_`";

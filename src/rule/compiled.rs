@@ -1,9 +1,10 @@
 //! A compiled rule: every path, comparison and template parsed, nothing that could be invalid. It is never changed.
 
 use super::file::Until;
-use crate::comparison::{Comparison, Truth};
+use crate::comparison::{Comparison, Reference, Truth};
 use crate::object::{Gvk, metadata};
 use crate::owned::{Ignored, Spot};
+use crate::path::Path;
 use crate::source::Place;
 use crate::template::{BodyTemplate, DocumentsTemplate, LineTemplate, Templates};
 use crate::view::View;
@@ -21,8 +22,10 @@ pub struct Rule {
     pub parent: ParentRule,
     /// Values computed once per pass.
     pub let_body: Option<BodyTemplate>,
-    /// The children, as written.
+    /// The children, as written, those of groups included.
     pub children: Vec<ChildRule>,
+    /// The groups, each after the one it is in.
+    pub groups: Vec<GroupRule>,
     /// Indices into `children`: each after those it needs.
     pub order: Vec<usize>,
     /// What the status should say.
@@ -41,10 +44,30 @@ pub struct ParentRule {
     pub when: Vec<Comparison>,
 }
 
+/// Children that exist once per item of a list or map.
+pub struct GroupRule {
+    /// The group it is in.
+    pub outer: Option<usize>,
+    /// Where it stands in the rule.
+    pub place: Place,
+    /// The list or map.
+    pub source: Reference,
+    /// What tells items apart.
+    pub key: Option<Path>,
+    /// What the item is called.
+    pub item: Arc<str>,
+    /// Values computed once per item.
+    pub let_body: Option<BodyTemplate>,
+    /// Only items for which all of these hold.
+    pub when: Vec<Comparison>,
+}
+
 /// A child.
 pub struct ChildRule {
     /// Its id.
     pub id: Arc<str>,
+    /// The group it is in.
+    pub group: Option<usize>,
     /// Where it stands in the rule.
     pub place: Place,
     /// What renders it.
@@ -121,6 +144,14 @@ impl Rule {
     /// A child by its id.
     pub fn child(&self, id: &str) -> Option<&ChildRule> {
         self.children.iter().find(|child| *child.id == *id)
+    }
+
+    /// The groups around a group, outermost first, itself last.
+    pub fn nesting(&self, group: Option<usize>) -> Vec<usize> {
+        let mut nesting: Vec<usize> =
+            std::iter::successors(group, |group| self.groups.get(*group)?.outer).collect();
+        nesting.reverse();
+        nesting
     }
 
     /// Whether an object is one of its parents, as far as kind and namespace say.

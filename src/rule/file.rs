@@ -48,7 +48,7 @@ shape! {
         /// Values computed once per pass, readable everywhere as `let.<name>`.
         let_body = "let": Option<BodyFile>,
         /// The objects that should exist for each parent.
-        children = "children": Vec<ChildFile>,
+        children = "children": Vec<EntryFile>,
         /// What the parent's status should say; without it no status is written.
         status = "status": Option<StatusFile>,
     }
@@ -65,6 +65,64 @@ shape! {
         namespaces = "namespaces": Vec<Spanned<String>>,
         /// Only objects for which all of these hold.
         when = "when": Vec<ComparisonFile>,
+    }
+}
+
+/// An entry of `children`: one child, or a group of children.
+#[derive(Clone, Debug)]
+pub(crate) enum EntryFile {
+    /// One child.
+    Child(Box<ChildFile>),
+    /// Children that exist once per item of a list or map.
+    Group(Box<GroupFile>),
+}
+
+impl Decode for EntryFile {
+    fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
+        if node.get("forEach").is_some() {
+            return Decode::decode(node, decoder).map(Box::new).map(Self::Group);
+        }
+        Decode::decode(node, decoder).map(Box::new).map(Self::Child)
+    }
+}
+
+impl EntryFile {
+    /// The children in it, those of groups included.
+    pub(crate) fn children(&self) -> Vec<&ChildFile> {
+        match self {
+            Self::Child(child) => vec![child],
+            Self::Group(group) => group.children.iter().flat_map(Self::children).collect(),
+        }
+    }
+}
+
+shape! {
+    /// Children that exist once per item of a list or map.
+    GroupFile {
+        /// What the items are.
+        for_each = "forEach": ForEachFile,
+        /// Values computed once per item; they are added to the outer `let`.
+        let_body = "let": Option<BodyFile>,
+        /// Only items for which all of these hold.
+        when = "when": Vec<ComparisonFile>,
+        /// The children of each item, or further groups.
+        children = "children": Vec<EntryFile>,
+    }
+}
+
+shape! {
+    /// A list or a map, and how its items are told apart.
+    ForEachFile {
+        /// The object that has it: parent by default.
+        of = "of": Option<Spanned<String>>,
+        /// Where the list or map itself is.
+        path = "path": Spanned<String>,
+        /// Taken where there is none.
+        default = "default": Option<Value>,
+        /// What tells items apart, below each item; the key of a map or the text of a list of texts by default.
+        key = "key": Option<Spanned<String>>,
+        /// What comparisons and templates call the item; `item` by default. An item of a map has `key` and `value`.
+        item = "item": Option<Spanned<String>>,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::object::ObjectId;
 use crate::problem::Problem;
 use crate::ready::Readiness;
 use crate::refusal::Class;
-use crate::render::{Desired, Stuck};
+use crate::render::{Desired, Stuck, place_name};
 use crate::report::{ChildReport, State};
 use crate::rule::Rule;
 use crate::view::View;
@@ -96,20 +96,21 @@ pub(super) fn of_children(
                 None => Standing::progressing("it was written a moment ago"),
             },
         };
-        standing.line(&child.child, Some(child.id.clone()))
+        standing.line(&child.name(), Some(child.id.clone()))
     });
-    let stuck = desired.stuck.iter().map(|(child, stuck)| {
+    let stuck = desired.stuck.iter().map(|((child, items), stuck)| {
         let standing = match stuck {
             Stuck::Waiting(why) => Standing::new(State::InProgress, Reason::Waiting, why.clone()),
             Stuck::Failed(problem) => {
                 Standing::new(State::Failed, Reason::RenderFailed, problem.to_string())
             }
         };
-        standing.line(child, None)
+        standing.line(&place_name(child, items), None)
     });
     let pruned = outcome.pruned.iter().filter_map(|(id, result)| {
         let refusal = result.as_ref().err()?;
-        let child = after.children.get(id)?.mark.as_ref()?.child.clone();
+        let mark = after.children.get(id)?.mark.as_ref()?;
+        let child = place_name(&mark.child, &mark.items);
         let standing = of_refusal(&refusal.class, format!("it cannot be deleted: {refusal}"));
         Some(standing.line(&child, Some(id.clone())))
     });

@@ -1,10 +1,12 @@
 //! Everything that needs no cluster and takes seconds.
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     reason = "a test program; the lints know only functions that are marked as tests"
 )]
 
 mod commands;
+mod groups;
 mod second_pass;
 mod shipped;
 mod tidy;

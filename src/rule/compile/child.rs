@@ -1,10 +1,9 @@
 //! Compiles one child of a rule.
 
-use super::Compiler;
-use crate::comparison::Comparison;
+use super::group::child_read;
+use super::{Compiler, Surroundings};
+use crate::comparison::{Comparison, Names, RootKind};
 use crate::object::Gvk;
-use crate::path::Path;
-use crate::problem::Problem;
 use crate::rule::compiled::{ChildRule, IgnoreRule, Need};
 use crate::rule::decode::nearest;
 use crate::rule::file::{ChildFile, IgnoreFile, NeedFile};
@@ -21,21 +20,22 @@ struct Source {
 }
 
 impl Compiler<'_> {
-    pub(super) fn child(&mut self, file: &ChildFile, ids: &BTreeSet<&str>) -> Option<ChildRule> {
+    pub(super) fn child(&mut self, file: &ChildFile, around: &Surroundings) -> Option<ChildRule> {
         let source = self.source_of(file);
         let kinds = source.as_ref().and_then(|source| self.kinds(file, &source.stated));
-        let names = self.names.clone();
-        let when = self.comparisons(&file.when, &names);
-        let needs = self.needs(file, ids);
-        let own = self.names_with_self.clone();
+        let when = self.comparisons(&file.when, &around.names);
+        let needs = self.needs(file);
+        let own = around.names.clone().with_default("self", RootKind::Itself);
         let ready = file.ready.as_ref().and_then(|ready| self.comparisons(ready, &own));
-        let ignore: Vec<_> = file.ignore.iter().map(|ignore| self.ignore(ignore)).collect();
+        let ignore: Vec<_> =
+            file.ignore.iter().map(|ignore| self.ignore(ignore, &around.names)).collect();
         let source = source?;
-        let needs = needs?;
-        let when = when?;
-        let after = Self::after(&source.template, &needs, &when, ids);
+        let (needs, when) = (needs?, when?);
+        let mut after = self.after(&source.template, &needs, &when);
+        after.extend(around.after.iter().filter(|id| ***id != *file.id.value).cloned());
         Some(ChildRule {
             id: file.id.value.as_str().into(),
+            group: around.group,
             place: Place::new(self.source, file.id.span.clone()),
             several: source.stated.documents > 1,
             template: source.template,
@@ -111,19 +111,19 @@ impl Compiler<'_> {
         Some(kinds)
     }
 
-    fn needs(&mut self, file: &ChildFile, ids: &BTreeSet<&str>) -> Option<Vec<Need>> {
-        let needs: Vec<_> = file.needs.iter().map(|need| self.need(file, need, ids)).collect();
+    fn needs(&mut self, file: &ChildFile) -> Option<Vec<Need>> {
+        let needs: Vec<_> = file.needs.iter().map(|need| self.need(file, need)).collect();
         needs.into_iter().collect()
     }
 
-    fn need(&mut self, file: &ChildFile, need: &NeedFile, ids: &BTreeSet<&str>) -> Option<Need> {
+    fn need(&mut self, file: &ChildFile, need: &NeedFile) -> Option<Need> {
         let id = need.id.value.as_str();
         if id == file.id.value {
             self.note("needs-itself", &need.id.span, format!("`{id}` needs itself"), None);
             return None;
         }
-        if !ids.contains(id) {
-            let known: Vec<&str> = ids.iter().copied().collect();
+        if !self.ids.contains(id) {
+            let known: Vec<&str> = self.ids.iter().copied().collect();
             let hint = nearest(id, &known).map(|near| format!("did you mean `{near}`?"));
             let message = format!("there is no child `{id}`");
             self.note("unknown-child", &need.id.span, message, hint.as_deref());
@@ -134,33 +134,21 @@ impl Compiler<'_> {
 
     /// Children that are needed, read by the template, or asked about in `when`.
     fn after(
+        &self,
         template: &DocumentsTemplate,
         needs: &[Need],
         when: &[Comparison],
-        ids: &BTreeSet<&str>,
     ) -> BTreeSet<Arc<str>> {
         let needed = needs.iter().map(|need| &*need.id);
         let asked = when.iter().flat_map(Comparison::roots);
-        let read = template.reads().iter().filter_map(|read| match read.path.as_slice() {
-            [root, id, ..] if root == "children" => Some(id.as_str()),
-            _ => None,
-        });
+        let read = template.reads().iter().filter_map(child_read);
         let all = needed.chain(asked).chain(read);
-        all.filter(|id| ids.contains(id)).map(Arc::from).collect()
+        all.filter(|id| self.ids.contains(id)).map(Arc::from).collect()
     }
 
-    fn ignore(&mut self, file: &IgnoreFile) -> Option<IgnoreRule> {
-        let names = self.names.clone();
-        let when = self.comparisons(&file.when, &names);
-        let path = match Path::parse(&file.path.value) {
-            Ok(path) => path,
-            Err(error) => {
-                let problem = Problem::new("illegal-path", error.message);
-                let problem = problem.at(Place::new(self.source, file.path.span.clone()));
-                self.problems.push(Problem { hint: error.hint, ..problem });
-                return None;
-            }
-        };
+    fn ignore(&mut self, file: &IgnoreFile, names: &Names) -> Option<IgnoreRule> {
+        let when = self.comparisons(&file.when, names);
+        let path = self.path(&file.path.value, &file.path.span)?;
         let Some(spots) = ignore::spots(&path) else {
             let message = format!("`{}` names no fixed place", file.path.value);
             let hint = "names, positions, `[*]` and `[?@.name == 'x']` do";

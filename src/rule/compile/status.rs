@@ -1,6 +1,7 @@
 //! Compiles what a rule says of its parent's status.
 
-use super::Compiler;
+use super::{Compiler, Surroundings};
+use crate::comparison::Names;
 use crate::rule::compiled::{Because, ConditionRule, StatusRule};
 use crate::rule::decode::Spanned;
 use crate::rule::file::{BecauseFile, ConditionFile, StatusFile};
@@ -9,7 +10,7 @@ use crate::template::Mode;
 use std::collections::BTreeSet;
 
 impl Compiler<'_> {
-    pub(super) fn status(&mut self, file: &StatusFile) -> Option<StatusRule> {
+    pub(super) fn status(&mut self, file: &StatusFile, top: &Surroundings) -> Option<StatusRule> {
         let fields = file.fields.as_ref().and_then(|fields| self.body(fields, Mode::Lenient));
         let mut seen = BTreeSet::new();
         let conditions: Vec<_> = file
@@ -20,21 +21,20 @@ impl Compiler<'_> {
                     let message = format!("there are two conditions `{}`", condition.kind.value);
                     self.note("duplicate-condition", &condition.kind.span, message, None);
                 }
-                self.condition(condition)
+                self.condition(condition, &top.names)
             })
             .collect();
         Some(StatusRule { conditions: conditions.into_iter().collect::<Option<_>>()?, fields })
     }
 
-    fn condition(&mut self, file: &ConditionFile) -> Option<ConditionRule> {
+    fn condition(&mut self, file: &ConditionFile, names: &Names) -> Option<ConditionRule> {
         let kind = &file.kind;
         if [READY, RECONCILING, STALLED].contains(&kind.value.as_str()) {
             let message = format!("`{}` is written by Kubewright itself", kind.value);
             self.note("reserved-condition", &kind.span, message, Some("choose another type"));
         }
         self.camel_case(kind, "type");
-        let names = self.names.clone();
-        let when = self.comparisons(&file.when, &names);
+        let when = self.comparisons(&file.when, names);
         let then = self.because(&file.then);
         let otherwise = self.because(&file.otherwise);
         let unknown = file.unknown.as_ref().map(|unknown| self.because(unknown));

@@ -1,0 +1,168 @@
+//! The items of groups: which there are, and what can be seen within each.
+//!
+//! In: a rule, the view outside of groups. Out: a [`Frame`] per item, made once per pass.
+
+use super::{Stuck, holds};
+use crate::comparison::{Found, Leaf};
+use crate::path::Path;
+use crate::problem::Problem;
+use crate::rule::{GroupRule, Rule};
+use crate::view::{Item, View};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Items of one list or map; more is a mistake, or an attack.
+const MOST_ITEMS: usize = 1_000;
+
+/// One item, or everything outside of groups.
+pub(super) struct Frame<'a> {
+    /// What can be seen there.
+    pub(super) view: View<'a>,
+    /// Whether its children are wanted at all; an error stands for all items below as well.
+    pub(super) wanted: Result<bool, Stuck>,
+}
+
+/// The frames of every group that was asked for.
+pub(super) struct Items<'a> {
+    rule: &'a Rule,
+    frames: BTreeMap<Option<usize>, Vec<Frame<'a>>>,
+}
+
+impl<'a> Items<'a> {
+    /// Knows what is outside of groups.
+    pub(super) fn new(rule: &'a Rule, view: View<'a>) -> Self {
+        let wanted = holds(&rule.parent.when, &view);
+        Self { rule, frames: BTreeMap::from([(None, vec![Frame { view, wanted }])]) }
+    }
+
+    /// The frames of a group.
+    pub(super) fn of(&mut self, group: Option<usize>) -> &[Frame<'a>] {
+        if let Some(index) = group
+            && !self.frames.contains_key(&group)
+        {
+            let rule = &self.rule.groups[index];
+            let outer = self.of(rule.outer);
+            let frames = outer.iter().flat_map(|outer| frames(outer, index, rule)).collect();
+            self.frames.insert(group, frames);
+        }
+        self.frames.get(&group).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// One frame per item within an outer one, or one that says why the items are not known.
+fn frames<'a>(outer: &Frame<'a>, index: usize, group: &GroupRule) -> Vec<Frame<'a>> {
+    let unknown = |stuck: Stuck| vec![Frame { view: outer.view.again(), wanted: Err(stuck) }];
+    match &outer.wanted {
+        Ok(true) => {}
+        Ok(false) => return Vec::new(),
+        Err(stuck) => return unknown(stuck.clone()),
+    }
+    match items(&outer.view, index, group) {
+        Err(stuck) => unknown(stuck),
+        Ok(items) => items.into_iter().map(|item| frame(outer, item, group)).collect(),
+    }
+}
+
+fn frame<'a>(outer: &Frame<'a>, item: Item, group: &GroupRule) -> Frame<'a> {
+    let mut view = outer.view.within(item);
+    if let Some(body) = &group.let_body {
+        match view.render_body(body) {
+            Ok(more) => view.add_let(more),
+            Err(failure) => return Frame { view, wanted: Err(failure.into()) },
+        }
+    }
+    let wanted = holds(&group.when, &view);
+    Frame { view, wanted }
+}
+
+/// The items of a list or a map. What is missing or null has none.
+fn items(view: &View<'_>, index: usize, group: &GroupRule) -> Result<Vec<Item>, Stuck> {
+    let values = match group.source.find(view) {
+        Found::Unknown(why) => return Err(Stuck::Waiting(why)),
+        Found::Values(values) => values,
+    };
+    let mut items = Vec::new();
+    for value in values.leaves.into_iter().filter_map(Leaf::value) {
+        match value {
+            Value::Null => {}
+            Value::Array(list) => {
+                for value in list {
+                    let key = key_of(value, group)?;
+                    items.push(Item { group: index, key, value: value.clone() });
+                }
+            }
+            Value::Object(map) => {
+                for (key, value) in map {
+                    let value = json!({"key": key, "value": value});
+                    let key = match &group.key {
+                        Some(_) => key_of(&value, group)?,
+                        None => key.clone(),
+                    };
+                    items.push(Item { group: index, key, value });
+                }
+            }
+            other => {
+                let message = format!("`forEach` needs a list or a map, found {}", kind(other));
+                return Err(failed(group, "no-items", message, None));
+            }
+        }
+    }
+    if items.len() > MOST_ITEMS {
+        let message = format!("there are {} items, more than {MOST_ITEMS}", items.len());
+        return Err(failed(group, "too-many-items", message, None));
+    }
+    distinct(&items, group)?;
+    Ok(items)
+}
+
+fn distinct(items: &[Item], group: &GroupRule) -> Result<(), Stuck> {
+    let mut seen = BTreeSet::new();
+    match items.iter().find(|item| !seen.insert(&item.key)) {
+        None => Ok(()),
+        Some(item) => {
+            let message = format!("two items have the key `{}`", item.key);
+            Err(failed(group, "duplicate-key", message, Some("keys must tell the items apart")))
+        }
+    }
+}
+
+fn key_of(item: &Value, group: &GroupRule) -> Result<String, Stuck> {
+    let value = match &group.key {
+        Some(path) => path.query(item).into_iter().next().unwrap_or(&Value::Null),
+        None => item,
+    };
+    match value {
+        Value::String(text) if !text.is_empty() => Ok(text.clone()),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Bool(value) => Ok(value.to_string()),
+        other => {
+            let at = group.key.as_ref().map(Path::as_str);
+            let message = match at {
+                Some(path) => format!("an item has no key: its `{path}` is {}", kind(other)),
+                None => format!("an item has no key: it is {}", kind(other)),
+            };
+            let hint = at.is_none().then_some("say with `key` what tells the items apart");
+            Err(failed(group, "no-key", message, hint))
+        }
+    }
+}
+
+fn failed(group: &GroupRule, code: &'static str, message: String, hint: Option<&str>) -> Stuck {
+    let problem = Problem::new(code, message).at(group.place.clone());
+    Stuck::Failed(match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(text) if text.is_empty() => "an empty text",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    }
+}
