@@ -6,6 +6,7 @@ pub mod check;
 pub mod dev;
 pub mod render;
 pub mod run;
+pub mod schema;
 pub mod terminal;
 
 use crate::telemetry::LogFormat;
@@ -68,6 +69,11 @@ pub enum Command {
     Check(check::CheckArguments),
     /// Print the children a rule wants for a parent; needs no cluster.
     Render(render::RenderArguments),
+    /// Print the JSON Schema of rule files, for editors.
+    ///
+    /// With the YAML language server, put this on the first line of a rule:
+    /// `# yaml-language-server: $schema=rule.schema.json`
+    Schema(schema::SchemaArguments),
 }
 
 /// Where rules and templates are.
@@ -109,5 +115,6 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::Run(arguments) => run::run(&arguments, &mut terminal),
         Command::Check(arguments) => check::check(&arguments, &mut terminal),
         Command::Render(arguments) => render::render(&arguments, &mut terminal),
+        Command::Schema(arguments) => schema::schema(&arguments, &mut terminal),
     }
 }

@@ -13,12 +13,14 @@ mod ignore;
 mod kinds;
 mod order;
 mod read;
+mod schema;
 
 pub use compiled::{
     Because, ChildRule, ConditionRule, GroupRule, IgnoreRule, Need, ParentRule, Rule, StatusRule,
 };
 pub use file::{API_VERSION, Until};
 pub use read::{Error, Folder, Templates, read};
+pub use schema::{reference, schema};
 
 use crate::object::Gvk;
 use crate::problem::Problem;

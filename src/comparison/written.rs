@@ -109,6 +109,24 @@ impl Operator {
         }
     }
 
+    /// What it asks for, in a sentence for reference pages.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Equals => "The same as data.",
+            Self::NotEquals => "Not the same as data.",
+            Self::In => "The same as one of a list.",
+            Self::NotIn => "The same as none of a list.",
+            Self::Exists => "Present and not null; with false, missing or null.",
+            Self::AtLeast => "Not less.",
+            Self::AtMost => "Not more.",
+            Self::MoreThan => "More.",
+            Self::LessThan => "Less.",
+            Self::Contains => "A text has this part, a list this element, a map this key.",
+            Self::Matches => "A text has a part that this regular expression matches.",
+            Self::Ready => "The child is ready; with false, it is not.",
+        }
+    }
+
     /// By its name in a rule.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operator| operator.as_str() == name)

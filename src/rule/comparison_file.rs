@@ -2,12 +2,13 @@
 //!
 //! In: a YAML mapping. Out: what it says, with the place of every part, so that a mistake in its meaning can be shown.
 
-use super::decode::{Decode, Decoder};
-use crate::comparison::{Mistake, Operand, Operator, Written, WrittenReference};
+use super::decode::{Decode, Decoder, Shapes};
+use crate::comparison::{Meaning, Mistake, Operand, Operator, Written, WrittenReference};
 use crate::path::Step;
 use crate::problem::Problem;
 use crate::source::{Place, Source};
 use crate::yaml::{Kind, Node};
+use serde_json::{Map, Value, json};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,6 +21,54 @@ pub(super) struct ComparisonFile {
     node: Node,
 }
 
+fn comparison_schema(shapes: &mut Shapes) -> Value {
+    let own = json!({"$ref": "#/$defs/ComparisonFile"});
+    let reference = shapes.named("ReferenceFile", |_| {
+        json!({
+            "type": "object",
+            "description": "A value of an object: what it is compared with, or what it is.",
+            "properties": reference_properties(),
+            "required": ["path"],
+            "additionalProperties": false,
+        })
+    });
+    let operator = |operator: &Operator| {
+        let operand = json!({
+            "description": operator.meaning(),
+            "anyOf": [{"type": ["string", "number", "boolean", "null", "array"]}, reference],
+        });
+        (operator.as_str().to_owned(), operand)
+    };
+    let operators: Map<String, Value> = Operator::ALL.iter().map(operator).collect();
+    let mut properties = reference_properties();
+    properties.extend(operators.clone());
+    let others = json!({
+        "as": {"enum": Meaning::ALL.map(|(name, _)| name), "description": "Compare by meaning."},
+        "some": {"type": "boolean", "description": "One of several values is enough; by default all must pass."},
+        "count": {"type": "object", "properties": operators, "additionalProperties": false,
+                  "description": "Compare the number of values instead."},
+        "allOf": {"type": "array", "items": own, "description": "All of these hold."},
+        "anyOf": {"type": "array", "items": own, "description": "One of these holds."},
+        "not": {"allOf": [own], "description": "This does not hold."},
+    });
+    properties.extend(others.as_object().cloned().unwrap_or_default());
+    json!({
+        "type": "object",
+        "description": "A reference and exactly one operator, or a combination of comparisons.",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+fn reference_properties() -> Map<String, Value> {
+    let properties = json!({
+        "of": {"type": "string", "description": "Which object: parent (the default, self in ready), a child, an item or let."},
+        "path": {"type": "string", "description": "An RFC 9535 JSONPath, in quotes.", "pattern": "^\\$"},
+        "default": {"description": "Taken for what is missing."},
+    });
+    properties.as_object().cloned().unwrap_or_default()
+}
+
 const REFERENCE: &[&str] = &["of", "path", "default"];
 const OTHERS: &[&str] = &["as", "some", "count", "allOf", "anyOf", "not"];
 
@@ -27,6 +76,10 @@ impl Decode for ComparisonFile {
     fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
         let written = comparison(node, decoder)?;
         Some(Self { written, node: node.clone() })
+    }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        shapes.named("ComparisonFile", comparison_schema)
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::problem::Problem;
 use crate::source::{Place, Source};
 use crate::yaml::{Kind, Node};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,6 +36,33 @@ pub(super) trait Decode: Sized {
     /// The value when the field is not there; `None` makes the field mandatory.
     fn absent() -> Option<Self> {
         None
+    }
+
+    /// The same as JSON Schema, for editors; named shapes go into `shapes`.
+    fn schema(shapes: &mut Shapes) -> Value;
+}
+
+/// The named shapes of a JSON Schema, each once.
+#[derive(Default)]
+pub(super) struct Shapes {
+    /// By name.
+    pub(super) by_name: BTreeMap<&'static str, Value>,
+}
+
+impl Shapes {
+    /// A reference to a shape, which is described when it is first met.
+    pub(super) fn named(
+        &mut self,
+        name: &'static str,
+        describe: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        if !self.by_name.contains_key(name) {
+            // Before it is described, since shapes contain each other.
+            self.by_name.insert(name, Value::Null);
+            let described = describe(self);
+            self.by_name.insert(name, described);
+        }
+        json!({"$ref": format!("#/$defs/{name}")})
     }
 }
 
@@ -195,6 +222,10 @@ impl Decode for String {
         }
         None
     }
+
+    fn schema(_: &mut Shapes) -> Value {
+        json!({"type": "string"})
+    }
 }
 
 impl Decode for bool {
@@ -206,6 +237,10 @@ impl Decode for bool {
             None
         }
     }
+
+    fn schema(_: &mut Shapes) -> Value {
+        json!({"type": "boolean"})
+    }
 }
 
 /// Free-form data.
@@ -213,17 +248,29 @@ impl Decode for Value {
     fn decode(node: &Node, _: &mut Decoder) -> Option<Self> {
         Some(node.to_json())
     }
+
+    fn schema(_: &mut Shapes) -> Value {
+        json!({})
+    }
 }
 
 impl<T: Decode> Decode for Spanned<T> {
     fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
         Some(Self { value: T::decode(node, decoder)?, span: node.span.clone() })
     }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        T::schema(shapes)
+    }
 }
 
 impl<T: Decode> Decode for Option<T> {
     fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
         T::decode(node, decoder).map(Some)
+    }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        T::schema(shapes)
     }
 
     fn absent() -> Option<Self> {
@@ -248,6 +295,10 @@ impl<T: Decode> Decode for Vec<T> {
     fn absent() -> Option<Self> {
         Some(Vec::new())
     }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        json!({"type": "array", "items": T::schema(shapes)})
+    }
 }
 
 impl<T: Decode> Decode for BTreeMap<String, T> {
@@ -268,6 +319,10 @@ impl<T: Decode> Decode for BTreeMap<String, T> {
 
     fn absent() -> Option<Self> {
         Some(BTreeMap::new())
+    }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        json!({"type": "object", "additionalProperties": T::schema(shapes)})
     }
 }
 
@@ -296,6 +351,28 @@ macro_rules! shape {
                 $( let $field = fields.take::<$type>($key, decoder); )+
                 Some(Self { $( $field: $field?, )+ })
             }
+
+            fn schema(shapes: &mut $crate::rule::decode::Shapes) -> serde_json::Value {
+                shapes.named(stringify!($name), |shapes| {
+                    let mut properties = serde_json::Map::new();
+                    let mut required: Vec<&str> = Vec::new();
+                    $(
+                        let mut field = <$type as $crate::rule::decode::Decode>::schema(shapes);
+                        field["description"] = concat!($($field_doc,)+).trim().into();
+                        properties.insert($key.into(), field);
+                        if <$type as $crate::rule::decode::Decode>::absent().is_none() {
+                            required.push($key);
+                        }
+                    )+
+                    serde_json::json!({
+                        "type": "object",
+                        "description": concat!($($doc,)+).trim(),
+                        "properties": properties,
+                        "required": required,
+                        "additionalProperties": false,
+                    })
+                })
+            }
         }
     };
 }
@@ -322,6 +399,10 @@ macro_rules! words {
                         None
                     }
                 }
+            }
+
+            fn schema(_: &mut $crate::rule::decode::Shapes) -> serde_json::Value {
+                serde_json::json!({"enum": [$($text),+]})
             }
         }
     };

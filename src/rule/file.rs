@@ -2,10 +2,10 @@
 //!
 //! In: one YAML document. Out: a [`RuleFile`], which may still be wrong in meaning. It never leaves `rule`.
 
-use super::decode::{Decode, Decoder, Spanned};
+use super::decode::{Decode, Decoder, Shapes, Spanned};
 use crate::template::Origin;
 use crate::yaml::{Kind, Node};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -83,6 +83,10 @@ impl Decode for EntryFile {
             return Decode::decode(node, decoder).map(Box::new).map(Self::Group);
         }
         Decode::decode(node, decoder).map(Box::new).map(Self::Child)
+    }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        json!({"anyOf": [ChildFile::schema(shapes), GroupFile::schema(shapes)]})
     }
 }
 
@@ -197,6 +201,10 @@ impl Decode for NeedFile {
         }
         Some(Self { id: Spanned::decode(node, decoder)?, until: Until::Ready })
     }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        json!({"anyOf": [String::schema(shapes), NeedLongFile::schema(shapes)]})
+    }
 }
 
 shape! {
@@ -269,6 +277,10 @@ impl Decode for BodyFile {
         };
         let origin = Origin::inside(decoder.source(), content);
         Some(Self { text: text.clone(), origin, span: node.span.clone() })
+    }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        String::schema(shapes)
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod commands;
 mod groups;
+mod reference;
 mod second_pass;
 mod shipped;
 mod tidy;

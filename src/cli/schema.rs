@@ -1,0 +1,23 @@
+//! `kubewright schema`: what may be written in a rule, for editors or for people.
+
+use super::{Exit, Terminal};
+use crate::rule;
+use clap::Args;
+
+/// Options of `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// A reference page in Markdown instead of a JSON Schema.
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// Prints it.
+pub fn schema(arguments: &SchemaArguments, terminal: &mut Terminal) -> Exit {
+    if arguments.markdown {
+        terminal.print(&rule::reference());
+    } else {
+        terminal.print(&format!("{:#}\n", rule::schema()));
+    }
+    Exit::Fine
+}
