@@ -9,6 +9,7 @@
 )]
 
 mod control_plane;
+mod groups;
 mod lifecycle;
 mod quiet;
 mod repair;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         lifecycle::an_edit_reaches_the_children_and_nothing_else_is_written,
         lifecycle::a_child_that_is_no_longer_wanted_is_pruned_and_only_that_one,
         lifecycle::the_children_of_a_deleted_parent_go,
+        groups::each_item_has_its_objects_and_a_change_writes_only_what_it_concerns,
         repair::a_deleted_child_comes_back,
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
