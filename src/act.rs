@@ -3,14 +3,20 @@
 //! In: a [`Plan`]. Out: an [`Outcome`], one result per child: every refusal is in it, none is an error of the step.
 //! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
 
+mod restraint;
+
+pub use restraint::{BACKSTOP, Restraints};
+
 use crate::cluster::Cluster;
-use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, memo_of};
+use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
 use crate::fetch::{Live, Owner};
 use crate::object::ObjectId;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
 use futures::StreamExt;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use tokio::time::Instant;
 
 /// Children of one parent that are written at once.
 const WRITES_AT_ONCE: usize = 8;
@@ -21,6 +27,10 @@ pub struct Outcome {
     pub children: Vec<Result<Done, Trouble>>,
     /// Objects that were deleted, or why not.
     pub pruned: Vec<(ObjectId, Result<(), Refusal>)>,
+    /// Children that somebody else keeps changing, and which of their fields.
+    pub contested: BTreeMap<ObjectId, Vec<HeldField>>,
+    /// When a child that is left alone for now is to be looked at again.
+    pub look_again: Option<Instant>,
 }
 
 /// What was done for one child.
@@ -29,6 +39,8 @@ pub enum Done {
     Kept,
     /// The object as the server answered.
     Written(Box<Live>, Write),
+    /// The object as the server has it: it is in order, only the cache did not know it yet.
+    Found(Box<Live>),
     /// The object is being deleted by somebody; it is created anew when it is gone.
     WaitingGone,
 }
@@ -53,15 +65,25 @@ impl Write {
 }
 
 /// Why a child could not be brought to where it should be.
+#[derive(Clone, Debug)]
 pub enum Trouble {
     /// An object of that name exists and is not ours.
     NotOurs(String),
-    /// It is ours after all, though the cache did not know it yet.
-    Overtaken(Box<Live>),
+    /// Whether it exists cannot be told: its kind is not served, or cannot be listed.
+    Unseen(String),
     /// Fields the rule newly wants are held by other managers.
     Held(Vec<HeldField>),
+    /// Others change these fields again and again: they are taken back ever more rarely.
+    Contested(Vec<HeldField>),
     /// The server refused it.
     Refused(Refusal),
+}
+
+impl Trouble {
+    /// Whether it only means that the object changed since it was judged.
+    pub fn is_stale(&self) -> bool {
+        matches!(self, Self::Refused(Refusal { class: Class::Stale, .. }))
+    }
 }
 
 impl Outcome {
@@ -74,33 +96,57 @@ impl Outcome {
     /// The objects that the server told us of, newer than the cache may be.
     pub fn answers(&self) -> impl Iterator<Item = &Live> {
         self.children.iter().filter_map(|result| match result {
-            Ok(Done::Written(live, _)) | Err(Trouble::Overtaken(live)) => Some(&**live),
+            Ok(Done::Written(live, _) | Done::Found(live)) => Some(&**live),
             _ => None,
         })
     }
+}
+
+/// What an act remembers from pass to pass.
+pub struct Remembered<'a> {
+    /// Of each child that is in order.
+    pub memos: &'a mut Memos,
+    /// Of each child that is left alone for now.
+    pub restraints: &'a mut Restraints,
+    /// Of what a person edits in the parent.
+    pub edition: u64,
 }
 
 /// Carries the plan out: creations and applies side by side, then, only if all of them went well, deletions.
 pub async fn act(
     cluster: &Cluster,
     plan: &Plan<'_>,
-    memos: &mut Memos,
+    remembered: Remembered<'_>,
     owner: &Owner<'_>,
     may_prune: bool,
 ) -> Outcome {
-    let known = &*memos;
-    let work: Vec<_> = plan
-        .children
-        .iter()
-        .map(|planned| one(cluster, planned, known.get(&planned.child.id), owner))
-        .collect();
-    let children: Vec<_> = futures::stream::iter(work).buffered(WRITES_AT_ONCE).collect().await;
-    for (planned, result) in plan.children.iter().zip(&children) {
-        if let Ok(Done::Written(live, _)) = result
+    let Remembered { memos, restraints, edition } = remembered;
+    let now = Instant::now();
+    restraints.begin(edition, &plan.children, now);
+    let mut work = Vec::new();
+    for planned in &plan.children {
+        let held = restraints.holds(planned, owner.manager, now);
+        let memo = memos.get(&planned.child.id);
+        work.push(async move {
+            match held {
+                Some(trouble) => (false, Err(trouble)),
+                None => (true, one(cluster, planned, memo, owner).await),
+            }
+        });
+    }
+    let results: Vec<_> = futures::stream::iter(work).buffered(WRITES_AT_ONCE).collect().await;
+    let now = Instant::now();
+    let mut children = Vec::new();
+    for (planned, (tried, result)) in plan.children.iter().zip(results) {
+        if tried {
+            restraints.note(planned, &result, now);
+        }
+        if let Ok(Done::Written(live, _) | Done::Found(live)) = &result
             && let Some(memo) = memo_of(planned.child, live, owner.manager)
         {
             memos.insert(planned.child.id.clone(), memo);
         }
+        children.push(result);
     }
     let mut pruned = Vec::new();
     if may_prune && children.iter().all(Result::is_ok) {
@@ -108,7 +154,8 @@ pub async fn act(
             pruned.push((live.id.clone(), prune(cluster, live).await));
         }
     }
-    Outcome { children, pruned }
+    let (contested, look_again) = (restraints.contested(now), restraints.look_again(now));
+    Outcome { children, pruned, contested, look_again }
 }
 
 async fn one(
@@ -117,14 +164,20 @@ async fn one(
     memo: Option<&Memo>,
     owner: &Owner<'_>,
 ) -> Result<Done, Trouble> {
-    match (planned.action, planned.live) {
+    match (&planned.action, planned.live) {
         (Action::Keep, _) => Ok(Done::Kept),
         (Action::WaitGone, _) => Ok(Done::WaitingGone),
+        (Action::Taken(why), _) => Err(Trouble::NotOurs(taken(planned.child, why))),
+        (Action::Unseen(why), _) => Err(Trouble::Unseen(why.clone())),
         (Action::Apply(reason), Some(live)) => {
-            apply(cluster, planned.child, live, reason, memo, owner).await
+            apply(cluster, planned.child, live, *reason, memo, owner).await
         }
         (Action::Create | Action::Apply(_), _) => create(cluster, planned.child, owner).await,
     }
+}
+
+fn taken(child: &DesiredChild, why: &str) -> String {
+    format!("{} exists and {why}", child.id)
 }
 
 /// One call without a read: an apply with resourceVersion "1" creates an absent object and is refused on a present one
@@ -145,13 +198,28 @@ async fn create(
     match cluster.get(child).await {
         Err(Refusal { class: Class::NotFound, .. }) => Err(Trouble::Refused(refusal)),
         Err(unread) => Err(Trouble::Refused(unread)),
-        Ok(stored) => {
-            let live = Live::new(stored);
-            Err(match live.not_ours(owner) {
-                Some(why) => Trouble::NotOurs(format!("{} exists and {why}", child.id)),
-                None => Trouble::Overtaken(Box::new(live)),
-            })
-        }
+        Ok(stored) => found(cluster, child, Live::new(stored), owner).await,
+    }
+}
+
+/// An object that the cache did not show: it is somebody else's, the cache is late, or it lost the label that the cache
+/// selects by. What is ours is judged like any other, else the cache might never show it.
+async fn found(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    live: Live,
+    owner: &Owner<'_>,
+) -> Result<Done, Trouble> {
+    if live.is_remains(owner) {
+        return Ok(Done::WaitingGone);
+    }
+    if let Some(why) = live.not_ours(owner) {
+        return Err(Trouble::NotOurs(taken(child, &why)));
+    }
+    match judge(child, &live, None, owner.manager).0 {
+        Action::Apply(reason) => apply(cluster, child, &live, reason, None, owner).await,
+        Action::WaitGone => Ok(Done::WaitingGone),
+        _ => Ok(Done::Found(Box::new(live))),
     }
 }
 

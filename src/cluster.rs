@@ -94,7 +94,7 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
-        self.call::<Box<RawValue>>(request).await.map(drop)
+        self.call::<Box<RawValue>>(request, Refusal::from).await.map(drop)
     }
 
     /// Any JSON document the server offers, for example its `OpenAPI` description of one group.
@@ -102,13 +102,13 @@ impl Cluster {
         let request = http::Request::get(path)
             .body(Vec::new())
             .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
-        self.call(request).await
+        self.call(request, Refusal::from).await
     }
 
     async fn resource(&self, gvk: &Gvk) -> Result<Arc<Kind>, Refusal> {
         self.kinds.resolve(gvk).await.map_err(|error| Refusal {
             class: match error {
-                KindError::Unknown(_) => Class::Unavailable,
+                KindError::Unknown(_) => Class::NotServed,
                 KindError::Unavailable { .. } => Class::Transient(None),
             },
             message: error.to_string(),
@@ -120,18 +120,25 @@ impl Cluster {
         gvk: &Gvk,
         request: http::Request<Vec<u8>>,
     ) -> Result<Arc<Stored>, Refusal> {
-        let raw: Box<RawValue> = self.call(request).await?;
-        Format::new(gvk, true).read(raw.get()).map(Arc::new).map_err(|_| unreadable())
+        let secret = gvk.group.is_empty() && gvk.kind == "Secret";
+        let read = if secret { |error| Refusal::of_secret(&error) } else { Refusal::from };
+        let raw: Result<Box<RawValue>, Refusal> = self.call(request, read).await;
+        if let Err(Refusal { class: Class::NotServed, .. }) = raw {
+            // It may come back as something else: in another scope, under another plural.
+            self.kinds.forget(gvk);
+        }
+        Format::new(gvk, true).read(raw?.get()).map(Arc::new).map_err(|_| unreadable())
     }
 
     async fn call<T: DeserializeOwned>(
         &self,
         request: http::Request<Vec<u8>>,
+        read: fn(kube::Error) -> Refusal,
     ) -> Result<T, Refusal> {
         // The semaphore is never closed.
         let _permit = self.in_flight.acquire().await;
         match tokio::time::timeout(PATIENCE, self.client.request(request)).await {
-            Ok(answer) => answer.map_err(Refusal::from),
+            Ok(answer) => answer.map_err(read),
             Err(_) => Err(Refusal {
                 class: Class::Transient(None),
                 message: "the API server did not answer in time".into(),

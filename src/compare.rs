@@ -7,9 +7,10 @@
 //! drift. resourceVersion and generation are no signals of drift: the first moves for unrelated reasons, the second
 //! misses labels and has no meaning for half of the kinds.
 
-use crate::fetch::{Live, Observed, Owner};
+use crate::fetch::{ChildCache, Live, Observed, Owner};
 use crate::object::ObjectId;
-use crate::owned::{self, Drift, Matching};
+use crate::owned::{self, Drift, Matching, Mismatch};
+use crate::refusal::HeldField;
 use crate::render::{Desired, DesiredChild};
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ pub struct Planned<'a> {
 }
 
 /// What is to be done with an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Nothing: it is as it should be.
     Keep,
@@ -42,6 +43,10 @@ pub enum Action {
     Apply(Reason),
     /// Somebody is deleting it; it is created anew when it is gone.
     WaitGone,
+    /// An object of that name is there and not ours, for this reason.
+    Taken(String),
+    /// No cache can tell whether it exists, for this reason.
+    Unseen(String),
 }
 
 /// Why a child is written; a label in logs and metrics.
@@ -69,9 +74,37 @@ impl Reason {
 impl Plan<'_> {
     /// Whether there is nothing to write or delete.
     pub fn is_empty(&self) -> bool {
-        let idle = |action| matches!(action, Action::Keep | Action::WaitGone);
-        self.prune.is_empty() && self.children.iter().all(|planned| idle(planned.action))
+        let idle = |action: &Action| !matches!(action, Action::Create | Action::Apply(_));
+        self.prune.is_empty() && self.children.iter().all(|planned| idle(&planned.action))
     }
+
+    /// Looks closer at what is not among the children: it may be there without being ours, or nobody may know.
+    pub fn checked(mut self, caches: &[ChildCache], owner: &Owner<'_>) -> Self {
+        for planned in self.children.iter_mut().filter(|planned| planned.action == Action::Create) {
+            planned.action = absent(planned.child, caches, owner);
+        }
+        self
+    }
+}
+
+fn absent(child: &DesiredChild, caches: &[ChildCache], owner: &Owner<'_>) -> Action {
+    let mut trouble = None;
+    for cache in caches.iter().filter(|cache| cache.holds(&child.id)) {
+        if let Some(why) = &cache.trouble {
+            trouble = Some(why.clone());
+            continue;
+        }
+        let Some(stored) = cache.store.get(&child.id) else { return Action::Create };
+        let live = Live::new(stored);
+        return match live.not_ours(owner) {
+            _ if live.is_remains(owner) => Action::WaitGone,
+            Some(why) => Action::Taken(why),
+            // It came between two looks: the next pass sees it.
+            None => Action::Create,
+        };
+    }
+    let outside = || format!("{} is outside of what the rule watches", child.id);
+    Action::Unseen(trouble.unwrap_or_else(outside))
 }
 
 /// What is remembered of a child between passes; never stored outside the process, rebuilt from the cache after a restart.
@@ -103,7 +136,10 @@ pub fn compare<'a>(
         .iter()
         .map(|child| {
             let live = observed.children.get(&child.id);
-            let (action, memo) = judge(child, live, memos.get(&child.id), owner.manager);
+            let memo = memos.get(&child.id);
+            let create = (Action::Create, None);
+            let (action, memo) =
+                live.map_or(create, |live| judge(child, live, memo, owner.manager));
             if let Some(memo) = memo {
                 memos.insert(child.id.clone(), memo);
             }
@@ -127,13 +163,13 @@ pub fn memo_of(child: &DesiredChild, live: &Live, manager: &str) -> Option<Memo>
     })
 }
 
-fn judge(
+/// What an object of ours needs; and its memo, if that changed.
+pub(crate) fn judge(
     child: &DesiredChild,
-    live: Option<&Live>,
+    live: &Live,
     memo: Option<&Memo>,
     manager: &str,
 ) -> (Action, Option<Memo>) {
-    let Some(live) = live else { return (Action::Create, None) };
     if live.stored.terminating {
         return (Action::WaitGone, None);
     }
@@ -169,4 +205,23 @@ fn by_matching(child: &DesiredChild, live: &Live, manager: &str) -> (Action, Opt
         Some(memo) => (Action::Keep, Some(memo)),
         None => (Action::Apply(Reason::Drift), None),
     }
+}
+
+/// Fields that we applied and do not own any more, and who has them now.
+pub(crate) fn lost(child: &DesiredChild, live: &Live, manager: &str) -> Vec<HeldField> {
+    let whole = live.whole();
+    let fields = live.entry(manager).and_then(|entry| entry.fields()).unwrap_or_default();
+    let Matching::Differs(mismatches) =
+        owned::matches(&child.object, &fields, &whole, &child.ignored)
+    else {
+        return Vec::new();
+    };
+    let managed = whole.pointer("/metadata/managedFields").unwrap_or(&serde_json::Value::Null);
+    let lost = mismatches.iter().filter(|mismatch| matches!(mismatch, Mismatch::NotOwned(_)));
+    lost.map(|mismatch| {
+        let holders = owned::holders(managed, mismatch.path(), &child.object);
+        let holders: Vec<String> = holders.iter().map(ToString::to_string).collect();
+        HeldField { field: mismatch.path().to_string(), holder: holders.join(" and ") }
+    })
+    .collect()
 }

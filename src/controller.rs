@@ -9,8 +9,8 @@ mod attach;
 use crate::cluster::Cluster;
 use crate::fetch::owner_key_of;
 use crate::object::ObjectId;
-use crate::queue::{Again, Queue};
-use crate::reconcile::{Memory, Scene, reconcile};
+use crate::queue::{Again, Lane, Queue};
+use crate::reconcile::{Memory, Next, Scene, reconcile};
 use crate::report::Report;
 use crate::rule::Rule;
 use crate::watch::{Kinds, Watches};
@@ -101,6 +101,7 @@ impl Controller {
         let mut rules = lock(&self.rules);
         let names: Vec<&Arc<str>> = wanted.iter().map(|rule| &rule.name).collect();
         rules.retain(|name, _| names.contains(&name));
+        lock(&self.memories).retain(|key, _| names.contains(&&key.rule));
         lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
         for rule in wanted {
             let before = rules.get(&rule.name);
@@ -140,24 +141,30 @@ impl Controller {
     async fn work(&self) {
         while let Some(key) = self.queue.next().await {
             let pass = AssertUnwindSafe(self.pass(&key)).catch_unwind().await;
-            let again = pass.unwrap_or_else(|_| {
+            let next = pass.unwrap_or_else(|_| {
                 tracing::error!(rule = %key.rule, parent = %key.parent, "a pass panicked, which is a bug");
-                Again::Failed
+                Next { failed: true, look: None }
             });
-            self.queue.done(&key, again);
+            if let Some((delay, lane)) = next.look {
+                self.queue.add_after(key.clone(), delay, lane);
+            }
+            self.queue.done(&key, if next.failed { Again::Failed } else { Again::No });
         }
     }
 
-    async fn pass(&self, key: &Key) -> Again {
+    async fn pass(&self, key: &Key) -> Next {
         let attached = lock(&self.rules).get(&key.rule).cloned();
-        let Some(attached) = attached else { return Again::No };
+        // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
+        let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
+            return Next::default();
+        };
         let Some((parents, parent)) = attached.parent(&key.parent) else {
+            attached.wants(&key.parent, Vec::new());
             self.forget(key);
-            return Again::No;
+            return Next::default();
         };
         let children = attached.children();
-        let scopes = attached.scopes();
-        let shape = attached.shape();
+        let (scopes, shape) = (attached.scopes(), attached.shape());
         let scene = Scene {
             cluster: &self.cluster,
             rule: &attached.rule,
@@ -170,14 +177,46 @@ impl Controller {
         };
         let mut memory = lock(&self.memories).remove(key).unwrap_or_default();
         let ended = reconcile(&scene, &mut memory).await;
+        attached.wants(&key.parent, ended.taken);
+        if ended.misfit || !ended.lacking.is_empty() {
+            attached.doubt_shape(ended.lacking);
+        }
+        if ended.told {
+            self.tell_others(key);
+        }
+        self.keep(key, memory, ended.report);
+        ended.next
+    }
+
+    /// What is remembered between passes, unless the rule was removed meanwhile.
+    fn keep(&self, key: &Key, memory: Memory, report: Option<Report>) {
+        let rules = lock(&self.rules);
+        if !rules.contains_key(&key.rule) {
+            return;
+        }
         lock(&self.memories).insert(key.clone(), memory);
-        if let Some(report) = ended.report.filter(|_| self.options.reports) {
+        if let Some(report) = report.filter(|_| self.options.reports) {
             let before = lock(&self.reports).insert(key.clone(), report.clone());
             if before != Some(report) {
                 self.changed.notify_waiters();
             }
         }
-        ended.again
+    }
+
+    /// We wrote the parent's status, so that its change is no news to us; other rules of the same kind may read it.
+    fn tell_others(&self, key: &Key) {
+        for (name, attached) in &*lock(&self.rules) {
+            if *name != key.rule && attached.rule.parent.gvk.group_kind() == *key.parent.kind {
+                attached.wake(&key.parent, Lane::Drift);
+            }
+        }
+    }
+
+    /// Parents of which something is remembered for a rule; they may be gone.
+    fn remembered(&self, rule: &str) -> Vec<ObjectId> {
+        let memories = lock(&self.memories);
+        let of_rule = memories.keys().filter(|key| *key.rule == *rule);
+        of_rule.map(|key| key.parent.clone()).collect()
     }
 
     /// The parent is gone; garbage collection takes its children.

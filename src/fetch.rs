@@ -76,6 +76,21 @@ impl Live {
         owned::marked_hash(&self.stored.annotation(annotation::INTENT)?)
     }
 
+    /// Whether this was a child of a former parent of the same name, which garbage collection takes away.
+    pub fn is_remains(&self, owner: &Owner<'_>) -> bool {
+        let Some(mark) = &self.mark else { return false };
+        let names_us = mark.object == self.id.to_string()
+            && mark.rule == owner.rule
+            && mark.parent == owner.parent.to_string();
+        let text = |reference: &Value, key: &str| reference.get(key)?.as_str().map(str::to_owned);
+        let of_former = |reference: &Value| {
+            text(reference, "kind").as_deref() == Some(owner.parent.kind.kind.as_str())
+                && text(reference, "name").as_deref() == Some(&*owner.parent.name)
+                && text(reference, "uid").as_deref() != Some(owner.uid)
+        };
+        names_us && matches!(owners(self.value()), [only] if of_former(only))
+    }
+
     /// Why the object is not proven ours, as a sentence fragment; `None` if it is. DESIGN section 6: the mark names
     /// *this* object, managedFields holds our entry, and the owner reference is there where one was set.
     pub fn not_ours(&self, owner: &Owner<'_>) -> Option<String> {
@@ -110,10 +125,13 @@ pub struct Owner<'a> {
     pub manager: &'a str,
 }
 
-fn has_owner(object: &Value, uid: &str) -> bool {
+fn owners(object: &Value) -> &[Value] {
     let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-    let is = |reference: &Value| reference.get("uid").and_then(Value::as_str) == Some(uid);
-    references.is_some_and(|references| references.iter().any(is))
+    references.map(Vec::as_slice).unwrap_or_default()
+}
+
+fn has_owner(object: &Value, uid: &str) -> bool {
+    owners(object).iter().any(|owner| owner.get("uid").and_then(Value::as_str) == Some(uid))
 }
 
 /// The key under which a child store groups the children of one parent of one rule.
@@ -134,6 +152,8 @@ pub struct ChildCache {
     pub namespace: Option<String>,
     /// What it holds.
     pub store: Arc<Store>,
+    /// Why what it does not hold may exist nevertheless; nothing once its first list is complete.
+    pub trouble: Option<String>,
 }
 
 impl ChildCache {

@@ -28,7 +28,7 @@ pub mod label {
     pub const SLOT: &str = "kubewright.io/slot";
 }
 
-/// Annotations, on children and (the last two) on parents.
+/// Annotations; the last two are on parents.
 pub mod annotation {
     /// What the object is for: a [`super::Mark`] as JSON.
     pub const CHILD: &str = "kubewright.io/child";
@@ -36,6 +36,8 @@ pub mod annotation {
     pub const INTENT: &str = "kubewright.io/intent";
     /// `"true"` on a parent: leave it and its children alone.
     pub const PAUSED: &str = "kubewright.io/paused";
+    /// On a parent: another value means "run now", whatever was refused before.
+    pub const RECONCILE: &str = "kubewright.io/reconcile";
 }
 
 /// How many slots parents are spread over, for ever: changing it would relabel every child.
@@ -99,13 +101,18 @@ pub fn slot(parent: &ObjectId) -> u64 {
     hash(parent) % SLOTS
 }
 
-/// A text as a label value: itself where it is short enough, else cut with a hash of the whole.
+/// A text as a label value: itself where it is one, else what can stay of it, with a hash of the whole.
 pub fn label_value(text: &str) -> String {
-    if text.len() <= 63 {
+    let legal = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let edge = |c: char| c.is_ascii_alphanumeric();
+    if text.len() <= 63 && text.chars().all(legal) && text.starts_with(edge) && text.ends_with(edge)
+    {
         return text.to_owned();
     }
-    let cut: String = text.chars().take(54).filter(char::is_ascii).collect();
-    format!("{}-{:08x}", cut.trim_end_matches(['-', '.']), hash64(text.as_bytes()) >> 32)
+    let cut: String = text.chars().filter(|c| legal(*c)).take(54).collect();
+    let cut = cut.trim_matches(|c| !edge(c));
+    let hash = hash64(text.as_bytes()) >> 32;
+    if cut.is_empty() { format!("{hash:08x}") } else { format!("{cut}-{hash:08x}") }
 }
 
 fn hash(id: &ObjectId) -> u64 {
@@ -166,5 +173,19 @@ mod tests {
         let value = label_value(&format!("{}.{}", "a".repeat(53), "b".repeat(200)));
         assert!(value.len() <= 63 && !value.contains(".-"), "{value}");
         assert_eq!(label_value("short.name"), "short.name");
+    }
+
+    #[test]
+    fn whatever_a_name_holds_its_label_value_is_legal() {
+        let edge = |c: char| c.is_ascii_alphanumeric();
+        for name in
+            ["system:node", "ends_", "_", "", ":::", "a:b", &"-".repeat(80), &"ü".repeat(80)]
+        {
+            let value = label_value(name);
+            let legal = |c: char| edge(c) || "-_.".contains(c);
+            assert!(value.len() <= 63 && value.chars().all(legal), "{name}: {value}");
+            assert!(value.starts_with(edge) && value.ends_with(edge), "{name}: {value}");
+        }
+        assert_ne!(label_value("a:b"), label_value("ab"), "different names stay different");
     }
 }

@@ -34,7 +34,8 @@ pub enum Again {
     No,
     /// Well; look again after this time, in this lane.
     After(Duration, Lane),
-    /// Badly; try again after the backoff, in the lane it came from.
+    /// Badly; try again after the backoff, in the lane it came from. Who fails owes nothing any more, though: from
+    /// [`Lane::Finish`] it comes back in [`Lane::Drift`].
     Failed,
 }
 
@@ -262,6 +263,7 @@ impl<K: Clone + Eq + Hash> State<K> {
         let later = match again {
             Again::No => None,
             Again::After(delay, lane) => Some((delay, lane)),
+            Again::Failed if lane == Lane::Finish => Some((backoff(entry.failures), Lane::Drift)),
             Again::Failed => Some((backoff(entry.failures), lane)),
         };
         if self.closed {

@@ -1,27 +1,29 @@
 //! One pass: fetch, render, compare, act, status; and when to look again.
 //!
-//! In: what a request names. Out: an [`Again`] for the queue and a [`Report`] for people. Running it twice changes nothing.
+//! In: what a request names. Out: [`Ended`] for the queue and a [`Report`] for people. Running it twice changes nothing.
 //! Never here: what the steps do. A deleted parent never reaches render: garbage collection takes its children.
 
-use crate::act::{Outcome, Trouble, act};
+use crate::act::{Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::Cluster;
 use crate::compare::{Memos, compare};
 use crate::fetch::{ChildCache, Live, Observed, Owner, fetch};
-use crate::marks::{self, annotation};
-use crate::queue::{Again, Lane};
+use crate::marks::{self, annotation, hash64};
+use crate::object::ObjectId;
+use crate::queue::Lane;
 use crate::refusal::{Class, Refusal};
 use crate::render::{Desired, Setting, render};
 use crate::report::Report;
 use crate::rule::Rule;
 use crate::scope::Scopes;
-use crate::status::{self, Shape, StatusMemory, Written};
+use crate::status::{self, Sent, Shape, StatusMemory};
 use crate::store::{Store, Stored};
 use k8s_openapi::jiff::Timestamp;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
-/// A refusal that only a change can mend is looked at again this late, in case the change was none we watch.
-const BACKSTOP: Duration = Duration::from_mins(30);
+pub use crate::act::BACKSTOP;
 
 /// What a pass works with.
 pub struct Scene<'a> {
@@ -47,22 +49,59 @@ pub struct Scene<'a> {
 #[derive(Default)]
 pub struct Memory {
     children: Memos,
+    restraints: Restraints,
     status: StatusMemory,
 }
 
 /// How a pass ended.
+#[derive(Default)]
 pub struct Ended {
     /// When to look again.
-    pub again: Again,
+    pub next: Next,
     /// What it found, unless it left the parent alone.
     pub report: Option<Report>,
+    /// Objects that should be ours and are somebody else's.
+    pub taken: Vec<ObjectId>,
+    /// Whether the status was written: others may read it.
+    pub told: bool,
+    /// Declared status fields that the kind has no place for, as far as we know the kind.
+    pub lacking: BTreeSet<String>,
+    /// The server refused a status that should fit the kind.
+    pub misfit: bool,
+}
+
+/// When to look again: both may be said, and the earlier counts. An event always counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Next {
+    /// Something failed that may pass by itself: after the backoff.
+    pub failed: bool,
+    /// After this time, in this lane.
+    pub look: Option<(Duration, Lane)>,
+}
+
+impl Next {
+    const FAILED: Self = Self { failed: true, look: None };
+
+    fn after(delay: Duration, lane: Lane) -> Self {
+        Self { failed: false, look: Some((delay, lane)) }
+    }
+
+    fn at(moment: Option<Instant>) -> Self {
+        let delay = |at: Instant| (at.saturating_duration_since(Instant::now()), Lane::Drift);
+        Self { failed: false, look: moment.map(delay) }
+    }
+
+    fn and(self, other: Self) -> Self {
+        let look = self.look.into_iter().chain(other.look).min();
+        Self { failed: self.failed || other.failed, look }
+    }
 }
 
 /// Runs one pass.
 pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let paused = scene.parent.annotation(annotation::PAUSED).as_deref() == Some("true");
     if scene.parent.terminating || paused {
-        return Ended { again: Again::No, report: None };
+        return Ended::default();
     }
     let manager = marks::manager(&scene.rule.name, &scene.parent.id);
     let observed = scene.observe(&manager);
@@ -76,19 +115,44 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let setting = Setting { scopes: scene.scopes, installation: scene.installation, now };
     let desired = render(scene.rule, &observed, &setting);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
-    let outcome =
-        act(scene.cluster, &plan, &mut memory.children, &owner, desired.may_prune()).await;
+    let plan = plan.checked(scene.children, &owner);
+    let remembered = Remembered {
+        memos: &mut memory.children,
+        restraints: &mut memory.restraints,
+        edition: edition(&scene.parent),
+    };
+    let outcome = act(scene.cluster, &plan, remembered, &owner, desired.may_prune()).await;
     scene.remember(&outcome);
     let changed = outcome.wrote().then(|| scene.observe(&manager));
     let after = changed.as_ref().unwrap_or(&observed);
-    let said = status::compute(scene.rule, &desired, &outcome, after, now);
-    let written = status::write(scene, &said, after, &mut memory.status, now).await;
-    let again = soonest([
-        after_outcome(&desired, &outcome),
-        after_status(&written),
-        said.look_again.map_or(Again::No, |at| Again::After(from(now, at), Lane::Drift)),
-    ]);
-    Ended { again, report: Some(said.report) }
+    let mut said = status::compute(scene.rule, &desired, &outcome, after, now);
+    let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    let next = after_outcome(&desired, &outcome)
+        .and(after_status(&written.result))
+        .and(Next::at(memory.status.retries()))
+        .and(said.look_again.map_or(Next::default(), |at| Next::after(from(now, at), Lane::Drift)));
+    let is_permanent = |refusal: &Refusal| refusal.class == Class::Permanent;
+    Ended {
+        next,
+        report: Some(said.report),
+        taken: taken(&desired, &outcome),
+        told: matches!(written.result, Ok(Sent::Now)),
+        lacking: written.lacking,
+        misfit: written.result.as_ref().is_err_and(is_permanent)
+            || memory.status.retries().is_some(),
+    }
+}
+
+/// What a person edits in a parent.
+fn edition(parent: &Stored) -> u64 {
+    let asked = parent.annotation(annotation::RECONCILE);
+    hash64(format!("{:?} {asked:?}", parent.generation).as_bytes())
+}
+
+fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
+    let all = desired.children.iter().zip(&outcome.children);
+    let taken = all.filter(|(_, result)| matches!(result, Err(Trouble::NotOurs(_))));
+    taken.map(|(child, _)| child.id.clone()).collect()
 }
 
 impl Scene<'_> {
@@ -112,67 +176,57 @@ impl Scene<'_> {
 }
 
 /// When to look at the children again.
-fn after_outcome(desired: &Desired, outcome: &Outcome) -> Again {
+fn after_outcome(desired: &Desired, outcome: &Outcome) -> Next {
     let children = outcome.children.iter().filter_map(|result| result.as_ref().err());
     let pruned = outcome.pruned.iter().filter_map(|(_, result)| result.as_ref().err());
-    let of_children = children.map(after_trouble);
-    let of_pruned = pruned.map(after_refusal);
+    let all = children.map(after_trouble).chain(pruned.map(after_refusal));
     // What waits may find now what it waits for.
     let waits = outcome.wrote() && desired.waiting().next().is_some();
-    let next = if waits { Again::After(Duration::ZERO, Lane::Finish) } else { Again::No };
-    soonest(of_children.chain(of_pruned).chain([next]))
+    let waiting = if waits { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
+    all.fold(waiting.and(Next::at(outcome.look_again)), Next::and)
 }
 
-fn after_trouble(trouble: &Trouble) -> Again {
+fn after_trouble(trouble: &Trouble) -> Next {
     match trouble {
-        Trouble::Overtaken(_) => Again::After(Duration::ZERO, Lane::Finish),
-        // Its holder may let it go without an event that we see: look again, ever more rarely.
-        Trouble::NotOurs(_) | Trouble::Held(_) => Again::Failed,
-        Trouble::Refused(refusal) => after_refusal(refusal),
+        // We may have missed how it became free. No request is sent before its time.
+        Trouble::NotOurs(_) => Next::FAILED,
+        // Whoever watches the lists wakes all parents when there is more to see.
+        Trouble::Unseen(_) => Next::default(),
+        // Its own time comes with the outcome.
+        Trouble::Held(_) | Trouble::Contested(_) => Next::default(),
+        Trouble::Refused(refusal) => match refusal.class {
+            Class::Permanent
+            | Class::Forbidden
+            | Class::Unavailable
+            | Class::NotServed
+            | Class::Held(_) => Next::default(),
+            Class::NotFound | Class::Stale | Class::Transient(_) => after_refusal(refusal),
+        },
     }
 }
 
-fn after_refusal(refusal: &Refusal) -> Again {
+fn after_refusal(refusal: &Refusal) -> Next {
     match &refusal.class {
-        Class::Permanent => Again::After(BACKSTOP, Lane::Drift),
-        Class::Transient(Some(delay)) => Again::After(*delay, Lane::Drift),
+        Class::Permanent => Next::after(BACKSTOP, Lane::Drift),
+        Class::Transient(Some(delay)) => Next::after(*delay, Lane::Drift),
         Class::NotFound
         | Class::Stale
         | Class::Held(_)
         | Class::Forbidden
         | Class::Unavailable
-        | Class::Transient(None) => Again::Failed,
+        | Class::NotServed
+        | Class::Transient(None) => Next::FAILED,
     }
 }
 
-/// When to look at the status again. What is gone needs none.
-fn after_status(written: &Written) -> Again {
+/// When to look at the status again. What is gone needs none; a rule may read the status that it wrote itself.
+fn after_status(written: &Result<Sent, Refusal>) -> Next {
     match written {
-        Written::Same | Written::Now | Written::Refused(Refusal { class: Class::NotFound, .. }) => {
-            Again::No
-        }
-        Written::Later(delay) => Again::After(*delay, Lane::Finish),
-        Written::Refused(refusal) => after_refusal(refusal),
+        Ok(Sent::Same) | Err(Refusal { class: Class::NotFound, .. }) => Next::default(),
+        Ok(Sent::Now) => Next::after(Duration::ZERO, Lane::Finish),
+        Ok(Sent::Later(delay)) => Next::after(*delay, Lane::Finish),
+        Err(refusal) => after_refusal(refusal),
     }
-}
-
-/// A failure counts as soonest: its backoff starts low.
-fn soonest(all: impl IntoIterator<Item = Again>) -> Again {
-    let mut soonest = Again::No;
-    for again in all {
-        soonest = match (soonest, again) {
-            (Again::Failed, _) | (_, Again::Failed) => Again::Failed,
-            (Again::No, other) | (other, Again::No) => other,
-            (Again::After(left, lane), Again::After(right, other)) => {
-                if right < left {
-                    Again::After(right, other)
-                } else {
-                    Again::After(left, lane)
-                }
-            }
-        };
-    }
-    soonest
 }
 
 /// How long until a moment; one that has passed means now.

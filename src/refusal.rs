@@ -3,7 +3,12 @@
 //! In: an error of the client. Out: a [`Refusal`] whose class says what to do about it, and whose text is stable
 //! (no request ids, versions or times), so that it can stand in a condition. Never here: retrying.
 
+use regex::Regex;
+use std::sync::LazyLock;
 use std::time::Duration;
+
+/// However long a server asks us to wait, we look again after this time.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// An answer that is no success.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,8 +34,10 @@ pub enum Class {
     Permanent,
     /// Rights are missing.
     Forbidden,
-    /// The namespace is missing or going, or the kind is not served: wait for it.
+    /// The namespace is missing or going: wait for it.
     Unavailable,
+    /// The kind is not served, at least not any more: wait for it.
+    NotServed,
     /// Trouble of the server or the network: try again, not before the given time.
     Transient(Option<Duration>),
 }
@@ -55,10 +62,29 @@ struct Answer<'a> {
 
 impl From<kube::Error> for Refusal {
     fn from(error: kube::Error) -> Self {
-        match &error {
+        Self::read(&error, Texts::Shown)
+    }
+}
+
+/// Whether the server's own words may be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    Shown,
+    /// They may quote values of a Secret: only fields and reasons are told.
+    Hidden,
+}
+
+impl Refusal {
+    /// An answer about a Secret: the server's text may quote values, so that only fields and reasons are told.
+    pub fn of_secret(error: &kube::Error) -> Self {
+        Self::read(error, Texts::Hidden)
+    }
+
+    fn read(error: &kube::Error, texts: Texts) -> Self {
+        match error {
             kube::Error::Api(status) => {
                 let details = status.details.as_ref();
-                classify(&Answer {
+                let answer = Answer {
                     code: status.code,
                     reason: &status.reason,
                     message: &status.message,
@@ -71,14 +97,32 @@ impl From<kube::Error> for Refusal {
                     }),
                     retry_after: details
                         .filter(|details| details.retry_after_seconds > 0)
-                        .map(|details| Duration::from_secs(details.retry_after_seconds.into())),
-                })
+                        .map(|details| Duration::from_secs(details.retry_after_seconds.into()))
+                        .map(|asked| asked.min(LONGEST_WAIT)),
+                };
+                let refusal = classify(&answer);
+                if texts == Texts::Shown || matches!(refusal.class, Class::Held(_)) {
+                    return refusal;
+                }
+                Self { message: without_values(&answer), ..refusal }
             }
             kube::Error::BuildRequest(_) | kube::Error::SerdeError(_) => {
-                Self { class: Class::Permanent, message: flat(&error) }
+                Self { class: Class::Permanent, message: flat(error) }
             }
-            _ => Self { class: Class::Transient(None), message: flat(&error) },
+            _ => Self { class: Class::Transient(None), message: stable(&flat(error)) },
         }
+    }
+}
+
+/// `Invalid: data[tls.crt] (FieldValueRequired)`.
+fn without_values(answer: &Answer<'_>) -> String {
+    let causes = answer.causes.iter().map(|(reason, field, _)| format!("{field} ({reason})"));
+    let causes: Vec<String> = causes.collect();
+    let reason = if answer.reason.is_empty() { "refused" } else { answer.reason };
+    if causes.is_empty() {
+        format!("{reason} (HTTP {}); the text is not shown, since it may quote values", answer.code)
+    } else {
+        format!("{reason}: {}", causes.join(", "))
     }
 }
 
@@ -96,22 +140,41 @@ fn flat(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// The text without what differs each time although the trouble is the same: network addresses (the ports of our own
+/// side), uids, long numbers. It stands in conditions, where each difference would be a write.
+fn stable(text: &str) -> String {
+    VOLATILE
+        .as_ref()
+        .map_or_else(|| text.to_owned(), |volatile| volatile.replace_all(text, "…").into_owned())
+}
+
+static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let address = r"(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9A-Fa-f:]+\]):\d+";
+    let uid = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+    Regex::new(&format!(r"{address}|{uid}|\b\d{{6,}}\b")).ok()
+});
+
 /// The rows of `apply-and-compare` section 3.5, measured on 1.37: the server dresses mistakes in an applied object as 500.
 fn classify(answer: &Answer<'_>) -> Refusal {
-    let refusal = |class| Refusal { class, message: answer.message.to_owned() };
-    let namespace_missing = answer.message.starts_with("namespaces ");
+    let refusal = |class| Refusal { class, message: stable(answer.message) };
+    let stale = || Refusal { class: Class::Stale, message: "it changed meanwhile".into() };
+    let not_found = answer.code == 404 && answer.reason == "NotFound";
     match answer.code {
-        404 if answer.reason == "NotFound" && !namespace_missing => refusal(Class::NotFound),
-        404 if answer.reason == "NotFound" => refusal(Class::Unavailable),
+        404 if not_found && answer.message.starts_with("namespaces ") => {
+            refusal(Class::Unavailable)
+        }
+        404 if not_found && !answer.message.contains("the requested resource") => {
+            refusal(Class::NotFound)
+        }
         404 => Refusal {
-            class: Class::Unavailable,
+            class: Class::NotServed,
             message: "the API server does not serve this kind".into(),
         },
         403 if has_cause(answer, "NamespaceTerminating") => refusal(Class::Unavailable),
         401 | 403 => refusal(Class::Forbidden),
         409 if has_cause(answer, "FieldManagerConflict") => held(answer),
-        409 => refusal(Class::Stale),
-        422 if answer.message.contains("uid mismatch") => refusal(Class::Stale),
+        409 => stale(),
+        422 if answer.message.contains("uid mismatch") => stale(),
         400 | 405 | 406 | 413 | 415 | 422 | 507 => refusal(Class::Permanent),
         500 if is_typed_mistake(answer.message) => refusal(Class::Permanent),
         // 429, 503 and 504 among them.
@@ -166,7 +229,8 @@ mod tests {
         for (code, reason, message, expected) in [
             (404, "NotFound", "configmaps \"x\" not found", Class::NotFound),
             (404, "NotFound", "namespaces \"x\" not found", Class::Unavailable),
-            (404, "Failed to parse error data", "404 page not found", Class::Unavailable),
+            (404, "Failed to parse error data", "404 page not found", Class::NotServed),
+            (404, "NotFound", "the server could not find the requested resource", Class::NotServed),
             (403, "Forbidden", "cannot patch", Class::Forbidden),
             (401, "Unauthorized", "Unauthorized", Class::Forbidden),
             (409, "Conflict", "the object has been modified", Class::Stale),
@@ -181,6 +245,55 @@ mod tests {
         ] {
             assert_eq!(class(code, reason, message, None), expected, "{code} {reason} {message}");
         }
+    }
+
+    #[test]
+    fn texts_are_the_same_each_time() {
+        for (one, other) in [
+            (
+                "read tcp 10.0.0.5:48202->10.0.0.1:443: timeout",
+                "read tcp 10.0.0.5:51877->10.0.0.1:443: timeout",
+            ),
+            ("dial tcp [::1]:6443: refused", "dial tcp [::1]:7443: refused"),
+            ("lease 1730991204 is gone", "lease 1730991205 is gone"),
+            (
+                "uid 7d6f1294-8272-4c5a-9d12-bb9da1b7eb1c is gone",
+                "uid 93259d58-fadf-405c-94f0-379eb779975a is gone",
+            ),
+        ] {
+            assert_eq!(stable(one), stable(other));
+            assert_ne!(stable(one), one);
+        }
+        let invalid =
+            "Deployment.apps \"a\" is invalid: spec.replicas: Invalid value: -30000: must be >= 0";
+        assert_eq!(stable(invalid), invalid, "what the author needs stays");
+        let stale = |message| {
+            classify(&Answer {
+                code: 409,
+                reason: "Conflict",
+                message,
+                causes: vec![],
+                retry_after: None,
+            })
+        };
+        assert_eq!(
+            stale("the object 1 has been modified"),
+            stale("the object 2 has been modified")
+        );
+    }
+
+    #[test]
+    fn an_answer_about_a_secret_shows_fields_and_reasons_only() {
+        let answer = |causes| Answer {
+            code: 422,
+            reason: "Invalid",
+            message: "Secret \"a\" is invalid: data[x y]: Invalid value: \"hunter2\"",
+            causes,
+            retry_after: None,
+        };
+        let told = answer(vec![("FieldValueInvalid", "data[x y]", "Invalid value: \"hunter2\"")]);
+        assert_eq!(without_values(&told), "Invalid: data[x y] (FieldValueInvalid)");
+        assert!(!without_values(&answer(vec![])).contains("hunter2"));
     }
 
     #[test]

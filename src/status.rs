@@ -11,7 +11,7 @@ mod write;
 
 pub use condition::{Condition, kind};
 pub use shape::{Conditions, Shape, shape_of};
-pub use write::{StatusMemory, Written, write};
+pub use write::{Sent, StatusMemory, Written, write};
 
 use crate::act::Outcome;
 use crate::comparison::Truth;
@@ -28,6 +28,8 @@ use std::collections::BTreeMap;
 pub struct Said {
     /// Conditions, ours first.
     pub conditions: Vec<Condition>,
+    /// Types of conditions that stay as they are, since nothing can be said of them now.
+    pub kept: Vec<String>,
     /// Declared fields; nothing if their template failed, so that the old ones stay.
     pub fields: Option<Map<String, Value>>,
     /// The same for people.
@@ -50,11 +52,11 @@ pub fn compute(
         view.note(child, keys.clone(), *decision);
     }
     let lines = standing::of_children(rule, desired, outcome, after, &view);
-    let own: Vec<Condition> = match &rule.status {
-        Some(status) if desired.failed.is_none() => {
-            status.conditions.iter().map(|condition| declared(rule, condition, &view)).collect()
-        }
-        _ => Vec::new(),
+    let rules = rule.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let (own, kept): (Vec<Condition>, Vec<String>) = if desired.failed.is_some() {
+        (Vec::new(), rules.iter().map(|condition| condition.kind.clone()).collect())
+    } else {
+        (rules.iter().map(|condition| declared(rule, condition, &view)).collect(), Vec::new())
     };
     let truths: BTreeMap<&str, condition::Truth> =
         own.iter().map(|condition| (condition.kind.as_str(), condition.truth)).collect();
@@ -77,7 +79,18 @@ pub fn compute(
             .collect(),
     };
     let look_again = view.look_again();
-    Said { conditions: [summary.conditions(), own].concat(), fields, report, look_again }
+    Said { conditions: [summary.conditions(), own].concat(), kept, fields, report, look_again }
+}
+
+impl Said {
+    /// The server refuses the declared fields: the old ones stay, and the conditions tell.
+    fn refused(&mut self, message: &str) {
+        let summary = standing::refused(message);
+        let own = self.conditions.split_off(summary.conditions().len());
+        self.conditions = [summary.conditions(), own].concat();
+        self.fields = None;
+        (self.report.state, self.report.message) = (summary.state, summary.message);
+    }
 }
 
 /// A condition that the rule declares.

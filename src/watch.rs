@@ -139,6 +139,13 @@ impl Watch {
         self.0.state.borrow().clone()
     }
 
+    /// Waits until the first list was tried: it is complete, or it failed.
+    pub async fn tried(&self) {
+        let tried = |state: &State| state.synced || state.last_error.is_some();
+        // The sender lives in the task, which lives as long as we do.
+        let _ = self.0.state.clone().wait_for(tried).await;
+    }
+
     /// Waits for the first complete list.
     pub async fn synced(&self) {
         // The sender lives in the task, which lives as long as we do.

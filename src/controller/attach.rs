@@ -1,35 +1,43 @@
 //! One rule and the watches it hangs on.
 //!
 //! In: a rule. Out: the caches its passes read, and keys in the queue for every change that concerns them. Passes begin
-//! when the first lists are complete. Never here: what a change means; that is for the pass.
+//! when the first lists are complete; a kind that is not served or cannot be listed holds up only its own objects.
+//! Never here: what a change means; that is for the pass.
 
-use super::{Controller, Key, lock};
+mod ear;
+mod task;
+
+use super::{Controller, lock};
 use crate::fetch::ChildCache;
-use crate::marks::{Mark, annotation, label};
 use crate::object::{Gvk, ObjectId};
-use crate::queue::{Lane, Queue};
+use crate::queue::Lane;
 use crate::rule::Rule;
 use crate::scope::{Scope, Scopes};
-use crate::status::{Shape, shape_of};
+use crate::status::Shape;
 use crate::store::{Change, Notice, Store, Stored, Subscription};
 use crate::watch::{Kind, Watch, WatchKey};
+use ear::Ear;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use task::Task;
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-
-/// What is not known is asked for again after this, and then ever less often.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// One rule and the watches it hangs on. Dropping it ends its part in them.
 pub(super) struct Attached {
     pub(super) rule: Arc<Rule>,
     ear: Arc<Ear>,
     shape: Mutex<Option<Arc<Shape>>>,
+    /// Rung when the shape may be out of date.
+    doubt: Arc<Notify>,
+    /// Declared status fields that the shape has no place for.
+    lacking: Mutex<BTreeSet<String>>,
     parents: Mutex<Vec<Hold>>,
     children: Mutex<Vec<Hold>>,
+    /// Kinds of children that are not watched yet, each as a cache that knows nothing.
+    missing: Mutex<BTreeMap<Gvk, ChildCache>>,
+    /// Every kind of child of this rule and of those it replaced.
+    kinds: BTreeSet<Gvk>,
     scopes: Mutex<Arc<Scopes>>,
     task: Mutex<Option<AbortHandle>>,
 }
@@ -40,78 +48,43 @@ struct Hold {
     watch: Watch,
 }
 
-/// What the watches call. It holds nothing that could end a subscription: that must not happen inside a call.
-struct Ear {
-    rule: Arc<str>,
-    queue: Arc<Queue<Key>>,
-    ready: AtomicBool,
-}
-
-impl Ear {
-    /// Before the first lists are complete nothing is passed on: then every parent gets its pass anyway.
-    fn wake(&self, parent: ObjectId, lane: Lane) {
-        if self.ready.load(Ordering::Acquire) {
-            self.queue.add(Key { rule: Arc::clone(&self.rule), parent }, lane);
-        }
-    }
-
-    fn parent(&self, change: &Change) {
-        self.wake(change.id.clone(), Lane::Edit);
-    }
-
-    /// Wakes the parent that the child's mark names.
-    fn child(&self, change: &Change) {
-        let stored = change.after.as_ref().or(change.before.as_ref());
-        let mark = stored.and_then(|stored| stored.annotation(annotation::CHILD));
-        let Some(mark) = mark.as_deref().and_then(Mark::parse) else { return };
-        if *mark.rule == *self.rule
-            && let Some(parent) = mark.parent_id()
-        {
-            self.wake(parent, Lane::Drift);
-        }
-    }
-}
-
 /// Starts attaching a rule. What the one before it created is watched on, so that what the new one does not name is pruned.
 pub(super) fn attach(
     controller: &Arc<Controller>,
     rule: Arc<Rule>,
     before: Option<&Arc<Attached>>,
 ) -> Arc<Attached> {
-    let ear = Ear {
-        rule: Arc::clone(&rule.name),
-        queue: Arc::clone(&controller.queue),
-        ready: AtomicBool::new(false),
-    };
+    let mut kinds: BTreeSet<Gvk> = rule.kinds().cloned().collect();
+    kinds.extend(before.iter().flat_map(|before| before.kinds.iter().cloned()));
     let attached = Arc::new(Attached {
+        ear: Arc::new(Ear::new(&rule.name, &controller.queue)),
         rule,
-        ear: Arc::new(ear),
         shape: Mutex::default(),
+        doubt: Arc::default(),
+        lacking: Mutex::default(),
         parents: Mutex::default(),
         children: Mutex::default(),
+        missing: Mutex::default(),
+        kinds,
         scopes: Mutex::default(),
         task: Mutex::default(),
     });
-    let mut kinds: BTreeSet<Gvk> = attached.rule.kinds().cloned().collect();
-    if let Some(before) = before {
-        let held = lock(&before.children);
-        kinds.extend(held.iter().map(|hold| hold.watch.key().resource.gvk.clone()));
-    }
-    let unknown = Unknown {
-        parent: Some(attached.rule.parent.gvk.clone()),
-        shape: attached.rule.status.is_some(),
-        children: kinds,
-        told: BTreeMap::new(),
+    let task = Task {
+        controller: Arc::downgrade(controller),
+        attached: Arc::downgrade(&attached),
+        before: before.cloned(),
+        missing: attached.kinds.clone(),
+        asked: 0,
+        warned: BTreeSet::new(),
     };
-    let work = run(Arc::downgrade(controller), Arc::downgrade(&attached), unknown, before.cloned());
-    *lock(&attached.task) = Some(tokio::spawn(work).abort_handle());
+    *lock(&attached.task) = Some(tokio::spawn(task.run()).abort_handle());
     attached
 }
 
 impl Attached {
-    /// Whether the first lists are complete.
+    /// Whether the first lists are complete; before that a pass would see half of what there is.
     pub(super) fn is_ready(&self) -> bool {
-        self.ear.ready.load(Ordering::Acquire)
+        self.ear.is_ready()
     }
 
     /// A parent, and the cache it is in.
@@ -125,8 +98,10 @@ impl Attached {
         let cache = |hold: &Hold| ChildCache {
             namespace: hold.watch.key().namespace.clone(),
             store: Arc::clone(hold.watch.store()),
+            trouble: unlisted(&hold.watch),
         };
-        lock(&self.children).iter().map(cache).collect()
+        let watched: Vec<_> = lock(&self.children).iter().map(cache).collect();
+        watched.into_iter().chain(lock(&self.missing).values().cloned()).collect()
     }
 
     pub(super) fn scopes(&self) -> Arc<Scopes> {
@@ -136,6 +111,22 @@ impl Attached {
     /// What the parent's status can hold; nothing before that is known.
     pub(super) fn shape(&self) -> Option<Arc<Shape>> {
         lock(&self.shape).clone()
+    }
+
+    /// The shape does not fit what the rule says, or what the API server answers: perhaps the kind has changed.
+    pub(super) fn doubt_shape(&self, lacking: BTreeSet<String>) {
+        *lock(&self.lacking) = lacking;
+        self.doubt.notify_one();
+    }
+
+    /// Looks at a parent again because of something else than a change.
+    pub(super) fn wake(&self, parent: &ObjectId, lane: Lane) {
+        self.ear.wake(parent.clone(), lane);
+    }
+
+    /// Which objects a parent found taken: it is woken when they change.
+    pub(super) fn wants(&self, parent: &ObjectId, objects: Vec<ObjectId>) {
+        self.ear.wants(parent, objects);
     }
 
     fn learn(&self, kind: &Kind) {
@@ -170,6 +161,23 @@ impl Attached {
             .map(|stored| stored.id.clone())
             .collect()
     }
+
+    fn watches(&self) -> Vec<Watch> {
+        let of = |holds: &Mutex<Vec<Hold>>| -> Vec<Watch> {
+            lock(holds).iter().map(|hold| hold.watch.clone()).collect()
+        };
+        [of(&self.parents), of(&self.children)].concat()
+    }
+
+    /// Passes changes on, except those that we made: the pass that made them has seen them.
+    fn listen(&self, watch: Watch, tell: fn(&Ear, &Change)) -> Hold {
+        let ear = Arc::clone(&self.ear);
+        let subscription = watch.store().subscribe(move |notice| match notice {
+            Notice::Changed(change) if !change.own => tell(&ear, change),
+            _ => {}
+        });
+        Hold { _subscription: subscription, watch }
+    }
 }
 
 impl Drop for Attached {
@@ -180,135 +188,9 @@ impl Drop for Attached {
     }
 }
 
-/// Attaches the rule, and goes on asking for what the API server does not tell yet. Ends when all is known, or when the rule
-/// or the controller is gone. Until the new one holds the watches they share, `before` keeps them running.
-async fn run(
-    controller: Weak<Controller>,
-    attached: Weak<Attached>,
-    mut unknown: Unknown,
-    mut before: Option<Arc<Attached>>,
-) {
-    let mut pause = FIRST_PAUSE;
-    loop {
-        let Some(news) = ask(&controller, &attached, &mut unknown).await else { return };
-        if news && unknown.parent.is_none() {
-            drop(before.take());
-            let Some(rule) = attached.upgrade() else { return };
-            synced(&rule.parents).await;
-            synced(&rule.children).await;
-            rule.ear.ready.store(true, Ordering::Release);
-            for parent in rule.each_parent() {
-                rule.ear.wake(parent, Lane::Bulk);
-            }
-        }
-        if unknown.is_empty() {
-            return;
-        }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
-}
-
-/// What the API server did not tell yet: a CustomResourceDefinition may be installed later, and its schema is published
-/// a moment after it is served.
-struct Unknown {
-    parent: Option<Gvk>,
-    shape: bool,
-    children: BTreeSet<Gvk>,
-    /// What was found missing before: each thing is told once, at the second try, since a new kind takes a moment.
-    told: BTreeMap<String, bool>,
-}
-
-impl Unknown {
-    fn is_empty(&self) -> bool {
-        self.parent.is_none() && !self.shape && self.children.is_empty()
-    }
-
-    fn tell(&mut self, rule: &Rule, what: String) {
-        match self.told.get_mut(&what) {
-            None => drop(self.told.insert(what, false)),
-            Some(told) if !*told => {
-                tracing::warn!(rule = %rule.name, reason = what, "the rule waits for something");
-                *told = true;
-            }
-            Some(_) => {}
-        }
-    }
-}
-
-/// Asks for everything that is unknown; tells whether anything was learned. `None` if nobody wants to know any more.
-async fn ask(
-    controller: &Weak<Controller>,
-    attached: &Weak<Attached>,
-    unknown: &mut Unknown,
-) -> Option<bool> {
-    let (controller, attached) = (controller.upgrade()?, attached.upgrade()?);
-    let before = (unknown.parent.is_some(), unknown.shape, unknown.children.len());
-    if unknown.parent.is_some() {
-        attach_parents(&controller, &attached, unknown).await;
-    }
-    if unknown.shape && unknown.parent.is_none() {
-        learn_shape(&controller, &attached, unknown).await;
-    }
-    attach_children(&controller, &attached, unknown).await;
-    Some(before != (unknown.parent.is_some(), unknown.shape, unknown.children.len()))
-}
-
-async fn synced(holds: &Mutex<Vec<Hold>>) {
-    let watches: Vec<Watch> = lock(holds).iter().map(|hold| hold.watch.clone()).collect();
-    for watch in watches {
-        watch.synced().await;
-    }
-}
-
-async fn attach_parents(controller: &Controller, attached: &Attached, unknown: &mut Unknown) {
-    let kind = match controller.cluster.kinds.resolve(&attached.rule.parent.gvk).await {
-        Ok(kind) => kind,
-        Err(error) => return unknown.tell(&attached.rule, error.to_string()),
-    };
-    unknown.parent = None;
-    attached.learn(&kind);
-    for key in attached.keys(&kind, None) {
-        let hold = listen(controller.watches.watch(key), &attached.ear, Ear::parent);
-        lock(&attached.parents).push(hold);
-    }
-}
-
-async fn learn_shape(controller: &Controller, attached: &Attached, unknown: &mut Unknown) {
-    match shape_of(&controller.cluster, &attached.rule).await {
-        Ok(shape) => {
-            unknown.shape = false;
-            *lock(&attached.shape) = Some(Arc::new(shape));
-        }
-        Err(why) => unknown.tell(&attached.rule, why),
-    }
-}
-
-async fn attach_children(controller: &Controller, attached: &Attached, unknown: &mut Unknown) {
-    for gvk in unknown.children.clone() {
-        let kind = match controller.cluster.kinds.resolve(&gvk).await {
-            Ok(kind) => kind,
-            Err(error) => {
-                unknown.tell(&attached.rule, error.to_string());
-                continue;
-            }
-        };
-        unknown.children.remove(&gvk);
-        attached.learn(&kind);
-        let owner = format!("{}={}", label::OWNER, controller.options.installation);
-        for key in attached.keys(&kind, Some(&owner)) {
-            let hold = listen(controller.watches.watch(key), &attached.ear, Ear::child);
-            lock(&attached.children).push(hold);
-        }
-    }
-}
-
-/// Passes changes on, except those that we made: the pass that made them has seen them.
-fn listen(watch: Watch, ear: &Arc<Ear>, tell: fn(&Ear, &Change)) -> Hold {
-    let ear = Arc::clone(ear);
-    let subscription = watch.store().subscribe(move |notice| match notice {
-        Notice::Changed(change) if !change.own => tell(&ear, change),
-        _ => {}
-    });
-    Hold { _subscription: subscription, watch }
+/// Why a cache cannot say that an object does not exist, as long as its first list is not complete.
+fn unlisted(watch: &Watch) -> Option<String> {
+    let state = watch.state();
+    let why = || state.last_error.unwrap_or_else(|| "the first list is not complete".into());
+    (!state.synced).then(|| format!("{} cannot be listed: {}", watch.key().resource.plural, why()))
 }

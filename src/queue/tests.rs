@@ -102,6 +102,17 @@ async fn an_event_retries_a_failed_key_at_once_and_forgives_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failed_key_owes_nothing() {
+    let queue = queue();
+    queue.add(1, Finish);
+    assert_eq!(ready(&queue).await, Some(1));
+    queue.done(&1, Again::Failed);
+    assert_eq!((queue.depth().delayed, queue.depth().owed), (1, 0));
+    advance(SECOND).await;
+    assert_eq!(ready(&queue).await, Some(1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_event_during_a_failing_run_retries_it_at_once() {
     let queue = queue();
     queue.add(1, Edit);

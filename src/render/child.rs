@@ -14,6 +14,9 @@ use crate::view::View;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+/// As long as any name may be.
+const LONGEST_NAME: usize = 253;
+
 /// An object that should exist.
 #[derive(Clone, Debug)]
 pub struct DesiredChild {
@@ -126,7 +129,7 @@ impl Making<'_> {
         labels.insert(label::OWNER.into(), json!(self.setting.installation));
         labels.insert(label::RULE.into(), json!(mark.rule));
         labels.insert(label::PARENT.into(), json!(marks::label_value(&self.parent.id.name)));
-        labels.insert(label::CHILD.into(), json!(mark.child));
+        labels.insert(label::CHILD.into(), json!(marks::label_value(&mark.child)));
         if !mark.items.is_empty() {
             labels.insert(label::ITEM.into(), json!(marks::label_value(&mark.items.join("."))));
         }
@@ -162,9 +165,13 @@ fn kind_of(child: &ChildRule, document: &Value) -> Result<Gvk, Problem> {
 /// Our marks prove ownership: a template must not make any.
 fn refuse_marks(document: &Value) -> Result<(), Problem> {
     for kind in ["labels", "annotations"] {
-        let entries = document.get("metadata").and_then(|metadata| metadata.get(kind)?.as_object());
-        let ours =
-            entries.into_iter().flat_map(Map::keys).find(|key| key.starts_with(marks::PREFIX));
+        let entries = document.get("metadata").and_then(|metadata| metadata.get(kind));
+        let Some(entries) = entries.filter(|entries| !entries.is_null()) else { continue };
+        let Some(entries) = entries.as_object() else {
+            let message = format!("`metadata.{kind}` is not a map");
+            return Err(Problem::new("illegal-object", message));
+        };
+        let ours = entries.keys().find(|key| key.starts_with(marks::PREFIX));
         if let Some(key) = ours {
             let message = format!(
                 "the template sets `{key}`, but names under {} are Kubewright's own",
@@ -182,6 +189,7 @@ fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<
     if name.is_empty() {
         return Err(Problem::new("no-name", format!("a {} has no `metadata.name`", gvk.kind)));
     }
+    legal_name(gvk, name)?;
     let own = &*parent.id.namespace;
     let written = metadata(document, "namespace");
     match (scope, own.is_empty()) {
@@ -194,7 +202,10 @@ fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<
             ),
         )),
         (Scope::Namespaced, true) => match written {
-            Some(namespace) if !namespace.is_empty() => Ok(ObjectId::new(&kind, namespace, name)),
+            Some(namespace) if !namespace.is_empty() => {
+                legal_namespace(gvk, name, namespace)?;
+                Ok(ObjectId::new(&kind, namespace, name))
+            }
             _ => {
                 let message = format!("{} {name} has no `metadata.namespace`", gvk.kind);
                 let hint = "a child of a cluster-scoped parent must say where it lives";
@@ -213,6 +224,35 @@ fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<
             ),
         )),
     }
+}
+
+/// Names become a part of the request's path and often come from what a parent contains: they must stay one step of it.
+/// Every kind demands at least this much; most demand more, which the API server says better.
+fn legal_name(gvk: &Gvk, name: &str) -> Result<(), Problem> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || "-._~:@!$&'()*+,;=".contains(c);
+    let why = if name.len() > LONGEST_NAME {
+        format!("is longer than {LONGEST_NAME} characters")
+    } else if matches!(name, "." | "..") {
+        "means a folder".to_owned()
+    } else {
+        match name.chars().find(|c| !legal(*c)) {
+            Some(c) => format!("has a {c:?} in it"),
+            None => return Ok(()),
+        }
+    };
+    let shown: String = name.chars().take(63).collect();
+    let message = format!("{shown:?} is no name for a {}: it {why}", gvk.kind);
+    Err(Problem::new("illegal-name", message)
+        .hint("the filter `dns_label` makes a name of any text"))
+}
+
+fn legal_namespace(gvk: &Gvk, name: &str, namespace: &str) -> Result<(), Problem> {
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if namespace.len() <= 63 && namespace.chars().all(legal) {
+        return Ok(());
+    }
+    let message = format!("{} {name}: {namespace:?} is no name for a namespace", gvk.kind);
+    Err(Problem::new("illegal-name", message))
 }
 
 fn mistake(mistakes: &[owned::Mistake]) -> Problem {
@@ -245,5 +285,37 @@ fn entries<'a>(object: &'a mut Value, kind: &str) -> &'a mut Map<String, Value> 
     match &mut object["metadata"][kind] {
         Value::Object(entries) => entries,
         _ => unreachable!("it was made an object just now"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_one_step_of_a_path_and_never_becomes_a_query() {
+        let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
+        let told = |name: &str| legal_name(&gvk, name).map_err(|problem| problem.message);
+        for name in ["web", "a.b-c", "system:node@x", "A_b"] {
+            assert_eq!(told(name), Ok(()), "{name}");
+        }
+        for name in ["..", ".", "a/b", "a?force=true", "a#b", "a%2Fb", "a b", "ü", "a\nb", "a\\b"]
+        {
+            assert!(told(name).is_err(), "{name:?}");
+        }
+        assert_eq!(
+            told("a/b"),
+            Err("\"a/b\" is no name for a ConfigMap: it has a '/' in it".into())
+        );
+        assert!(told(&"a".repeat(254)).unwrap_err().len() < 150);
+    }
+
+    #[test]
+    fn a_namespace_is_a_dns_label() {
+        let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
+        assert!(legal_namespace(&gvk, "a", "team-1").is_ok());
+        for namespace in ["../kube-system", "a/b", "A", "ü", &"a".repeat(64)] {
+            assert!(legal_namespace(&gvk, "a", namespace).is_err(), "{namespace}");
+        }
     }
 }

@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 /// Messages are cut here: a status is read by people and copied by tools.
 const LONGEST_MESSAGE: usize = 1024;
 
+/// When a condition last changed its status: the one thing in a status that depends on the time of the pass.
+pub(super) const TRANSITION: &str = "lastTransitionTime";
+
 /// The condition types that Kubewright itself writes, in the sense of kstatus.
 pub mod kind {
     /// Everything the rule wants exists and is ready.
@@ -68,19 +71,25 @@ pub(super) fn conditions(
     wanted.iter().map(|condition| written(condition, previous, generation, now)).collect()
 }
 
+/// Those of these types as they stand, for what cannot be said now.
+pub(super) fn kept(kinds: &[String], previous: &[Value]) -> Vec<Value> {
+    let is_kept = |value: &&Value| kinds.iter().any(|kind| value["type"] == *kind.as_str());
+    previous.iter().filter(is_kept).cloned().collect()
+}
+
 fn written(condition: &Condition, previous: &[Value], generation: Option<i64>, now: &str) -> Value {
     let text = |value: &Value, key: &str| value.get(key)?.as_str().map(str::to_owned);
     let before = previous
         .iter()
         .find(|value| text(value, "type").as_deref() == Some(condition.kind.as_str()))
         .filter(|value| text(value, "status").as_deref() == Some(condition.truth.as_str()))
-        .and_then(|value| text(value, "lastTransitionTime"));
+        .and_then(|value| text(value, TRANSITION));
     let mut value = Map::new();
     value.insert("type".into(), json!(condition.kind));
     value.insert("status".into(), json!(condition.truth.as_str()));
     value.insert("reason".into(), json!(condition.reason));
     value.insert("message".into(), json!(cut(&condition.message)));
-    value.insert("lastTransitionTime".into(), json!(before.as_deref().unwrap_or(now)));
+    value.insert(TRANSITION.into(), json!(before.as_deref().unwrap_or(now)));
     if let Some(generation) = generation {
         value.insert("observedGeneration".into(), json!(generation));
     }

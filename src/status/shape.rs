@@ -5,8 +5,9 @@
 
 use crate::cluster::Cluster;
 use crate::object::Gvk;
-use crate::rule::Rule;
-use serde_json::Value;
+use crate::refusal::{Class, Refusal};
+use crate::watch::Kind;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// What the status of a kind can hold.
@@ -18,8 +19,8 @@ pub struct Shape {
     pub fields: Option<BTreeSet<String>>,
     /// How conditions are kept.
     pub conditions: Conditions,
-    /// Whether a condition can say which generation it is about.
-    pub observed_generation: bool,
+    /// What a condition can say besides its type and status; `None` means anything goes.
+    pub of_condition: Option<BTreeSet<String>>,
 }
 
 /// How a status keeps its conditions.
@@ -34,70 +35,75 @@ pub enum Conditions {
 }
 
 impl Shape {
-    /// Nothing is known: status is left alone.
-    pub fn none() -> Self {
-        Self {
-            subresource: false,
-            fields: None,
-            conditions: Conditions::Absent,
-            observed_generation: false,
-        }
-    }
-
     /// Whether a top-level field can be written.
     pub fn has(&self, field: &str) -> bool {
         self.fields.as_ref().is_none_or(|fields| fields.contains(field))
     }
 
-    /// Reads the description of one group and version; nothing if the kind is not in it.
+    /// Whether a condition has a place for this.
+    pub fn condition_has(&self, field: &str) -> bool {
+        self.of_condition.as_ref().is_none_or(|fields| fields.contains(field))
+    }
+
+    /// What a rule with a status will miss, as a sentence.
+    pub fn lack(&self) -> Option<&'static str> {
+        if !self.subresource {
+            Some("the kind has no status subresource, its status is left alone")
+        } else if self.conditions == Conditions::Absent {
+            Some("the status has no conditions, they are not written")
+        } else {
+            None
+        }
+    }
+
+    /// Reads the description of one group and version; nothing if it does not describe the kind.
     pub fn read(document: &Value, gvk: &Gvk, subresource: bool) -> Option<Self> {
-        let schema = schema_of(document, gvk)?;
-        let Some(status) = schema.pointer("/properties/status") else {
-            return Some(Self { subresource, ..Self::none() });
-        };
-        let status = resolved(document, status);
-        let free = status.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
-        let properties = status.get("properties").and_then(Value::as_object);
-        let conditions = properties.and_then(|properties| properties.get("conditions"));
-        let item = conditions
-            .and_then(|conditions| conditions.get("items"))
-            .map(|item| resolved(document, item));
+        let status = schema_of(document, gvk)?.pointer("/properties/status");
+        let status = status.map(|status| resolved(document, status));
+        let free = status.is_some_and(is_free);
+        let declared = status.and_then(properties);
+        let list = declared.and_then(|declared| declared.get("conditions"));
+        let item = list.and_then(|list| list.get("items")).map(|item| resolved(document, item));
+        let of_condition = item
+            .filter(|item| !is_free(item))
+            .map(|item| properties(item).map(names).unwrap_or_default());
+        let no_condition = of_condition.as_ref().is_some_and(|fields| !fields.contains("type"));
         Some(Self {
             subresource,
-            fields: match properties {
-                _ if free => None,
-                Some(properties) => Some(properties.keys().cloned().collect()),
-                None => Some(BTreeSet::new()),
-            },
-            conditions: match conditions {
+            fields: (!free).then(|| declared.map(names).unwrap_or_default()),
+            conditions: match list {
+                Some(_) if no_condition => Conditions::Absent,
                 Some(list) if is_keyed(list) => Conditions::Keyed,
                 Some(_) => Conditions::Atomic,
                 None if free => Conditions::Atomic,
                 None => Conditions::Absent,
             },
-            observed_generation: item
-                .is_some_and(|item| item.pointer("/properties/observedGeneration").is_some()),
+            of_condition,
         })
     }
 }
 
-/// Asks the API server, and tells about what a rule says that the status cannot hold. An error says what is not known yet:
-/// the schema of a new CustomResourceDefinition is published a moment after it is served.
-pub async fn shape_of(cluster: &Cluster, rule: &Rule) -> Result<Shape, String> {
-    let gvk = &rule.parent.gvk;
-    let kind = cluster.kinds.resolve(gvk).await.map_err(|error| error.to_string())?;
+fn names(properties: &Map<String, Value>) -> BTreeSet<String> {
+    properties.keys().cloned().collect()
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties")?.as_object()
+}
+
+fn is_free(schema: &Value) -> bool {
+    schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true))
+}
+
+/// Asks the API server. A kind that was made a moment ago is served before it is described: ask again later.
+pub async fn shape_of(cluster: &Cluster, kind: &Kind) -> Result<Shape, Refusal> {
+    let gvk = &kind.resource.gvk;
     let root = if gvk.group.is_empty() { "api" } else { "apis" };
-    let path = format!("/openapi/v3/{root}/{}", gvk.api_version());
-    let unknown =
-        || format!("the API server does not describe {gvk} yet, so its status is not written");
-    let document = cluster.document(&path).await.map_err(|_| unknown())?;
-    let shape = Shape::read(&document, gvk, kind.has_status).ok_or_else(unknown)?;
-    if !shape.subresource {
-        tracing::warn!(rule = %rule.name, %gvk, "the kind has no status subresource, its status is left alone");
-    } else if shape.conditions == Conditions::Absent {
-        tracing::warn!(rule = %rule.name, %gvk, "the status has no conditions, they are not written");
-    }
-    Ok(shape)
+    let document = cluster.document(&format!("/openapi/v3/{root}/{}", gvk.api_version())).await?;
+    Shape::read(&document, gvk, kind.has_status).ok_or_else(|| Refusal {
+        class: Class::NotServed,
+        message: "the API server does not describe this kind".into(),
+    })
 }
 
 fn is_keyed(list: &Value) -> bool {
@@ -135,15 +141,22 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn shape(status: &Value) -> Shape {
-        let document = json!({"components": {"schemas": {
+    fn document(status: &Value) -> Value {
+        json!({"components": {"schemas": {
             "x.Thing": {
                 "x-kubernetes-group-version-kind": [{"group": "x", "version": "v1", "kind": "Thing"}],
                 "properties": {"status": status},
             },
             "Condition": {"properties": {"type": {}, "observedGeneration": {}}},
-        }}});
-        Shape::read(&document, &Gvk::parse("x/v1", "Thing").unwrap(), true).unwrap()
+        }}})
+    }
+
+    fn read(document: &Value) -> Option<Shape> {
+        Shape::read(document, &Gvk::parse("x/v1", "Thing").unwrap(), true)
+    }
+
+    fn shape(status: &Value) -> Shape {
+        read(&document(status)).unwrap()
     }
 
     #[test]
@@ -151,10 +164,11 @@ mod tests {
         let keyed = shape(&json!({"properties": {"url": {}, "conditions": {
             "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
             "items": {"allOf": [{"$ref": "#/components/schemas/Condition"}]}}}}));
-        assert_eq!((keyed.conditions, keyed.observed_generation), (Conditions::Keyed, true));
+        assert_eq!(keyed.conditions, Conditions::Keyed);
         assert!(keyed.has("url") && !keyed.has("phase"));
-        let atomic = shape(&json!({"properties": {"conditions": {"items": {"properties": {}}}}}));
-        assert_eq!((atomic.conditions, atomic.observed_generation), (Conditions::Atomic, false));
+        let atomic =
+            shape(&json!({"properties": {"conditions": {"items": {"properties": {"type": {}}}}}}));
+        assert_eq!(atomic.conditions, Conditions::Atomic);
         let free = shape(&json!({"x-kubernetes-preserve-unknown-fields": true}));
         assert_eq!((free.conditions, free.has("anything")), (Conditions::Atomic, true));
         let empty = shape(&json!({"type": "object"}));
@@ -162,8 +176,24 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_is_not_described_is_not_known_yet() {
-        let document = json!({"components": {"schemas": {}}});
-        assert_eq!(Shape::read(&document, &Gvk::parse("x/v1", "Thing").unwrap(), true), None);
+    fn a_condition_can_say_what_its_schema_declares() {
+        let conditions =
+            |items: Value| shape(&json!({"properties": {"conditions": {"items": items}}}));
+        let declared = conditions(json!({"$ref": "#/components/schemas/Condition"}));
+        assert!(declared.condition_has("observedGeneration") && !declared.condition_has("reason"));
+        let free = conditions(json!({"x-kubernetes-preserve-unknown-fields": true}));
+        assert!(free.condition_has("reason"));
+        let other = conditions(json!({"properties": {"name": {}}}));
+        assert_eq!(other.conditions, Conditions::Absent, "that is a list of something else");
+        let texts = conditions(json!({"type": "string"}));
+        assert_eq!(texts.conditions, Conditions::Absent, "these are no maps");
+    }
+
+    #[test]
+    fn a_kind_that_is_not_described_has_no_shape_yet() {
+        assert_eq!(read(&json!({"components": {"schemas": {}}})), None);
+        let without_status = read(&json!({"components": {"schemas": {"x.Thing": {
+            "x-kubernetes-group-version-kind": [{"group": "x", "version": "v1", "kind": "Thing"}]}}}}));
+        assert_eq!(without_status.unwrap().conditions, Conditions::Absent);
     }
 }

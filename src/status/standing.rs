@@ -8,7 +8,7 @@ use crate::fetch::Observed;
 use crate::object::ObjectId;
 use crate::problem::Problem;
 use crate::ready::Readiness;
-use crate::refusal::Class;
+use crate::refusal::{Class, HeldField};
 use crate::render::{Desired, Stuck, place_name};
 use crate::report::{ChildReport, State};
 use crate::rule::Rule;
@@ -43,6 +43,8 @@ enum Reason {
     Conflict,
     /// Rights are missing.
     Forbidden,
+    /// The API server refused the declared status fields.
+    StatusRefused,
 }
 
 impl Reason {
@@ -56,6 +58,7 @@ impl Reason {
             Self::NotOwned => "NotOwned",
             Self::Conflict => "Conflict",
             Self::Forbidden => "Forbidden",
+            Self::StatusRefused => "StatusRefused",
         }
     }
 }
@@ -87,14 +90,20 @@ pub(super) fn of_children(
 ) -> Vec<Line> {
     let with_objects = desired.children.iter().zip(&outcome.children).map(|(child, result)| {
         let standing = match result {
-            Err(trouble) => of_trouble(trouble),
+            Ok(_) if outcome.contested.contains_key(&child.id) => {
+                contested(&outcome.contested[&child.id])
+            }
+            Err(trouble) if !trouble.is_stale() => of_trouble(trouble),
             Ok(Done::WaitingGone) => {
                 Standing::progressing("it is being deleted and comes back after that")
             }
-            Ok(Done::Kept | Done::Written(..)) => match after.children.get(&child.id) {
-                Some(live) => of_readiness(view.readiness(rule.child(&child.child), live)),
-                None => Standing::progressing("it was written a moment ago"),
-            },
+            // What changed under our hands is judged again at once, and stands as it did until then.
+            Ok(Done::Kept | Done::Written(..) | Done::Found(_)) | Err(_) => {
+                match after.children.get(&child.id) {
+                    Some(live) => of_readiness(view.readiness(rule.child(&child.child), live)),
+                    None => Standing::progressing("it was written a moment ago"),
+                }
+            }
         };
         standing.line(&child.name(), Some(child.id.clone()))
     });
@@ -157,7 +166,7 @@ fn of_readiness(readiness: Readiness) -> Standing {
 fn of_trouble(trouble: &Trouble) -> Standing {
     match trouble {
         Trouble::NotOurs(why) => Standing::new(State::Failed, Reason::NotOwned, why.clone()),
-        Trouble::Overtaken(_) => Standing::progressing("it is compared in a moment"),
+        Trouble::Unseen(why) => Standing::new(State::InProgress, Reason::Waiting, why.clone()),
         Trouble::Held(fields) => {
             let held: Vec<_> = fields
                 .iter()
@@ -165,8 +174,19 @@ fn of_trouble(trouble: &Trouble) -> Standing {
                 .collect();
             Standing::new(State::Failed, Reason::Conflict, held.join(", "))
         }
+        Trouble::Contested(fields) => contested(fields),
         Trouble::Refused(refusal) => of_refusal(&refusal.class, refusal.message.clone()),
     }
+}
+
+/// Somebody else changes a child again and again.
+fn contested(fields: &[HeldField]) -> Standing {
+    let told = |held: &HeldField| format!("{} by {}", held.field, held.holder);
+    let mut told: Vec<String> = fields.iter().take(NAMED).map(told).collect();
+    told.sort();
+    let fields = if told.is_empty() { "its fields".to_owned() } else { told.join(", ") };
+    let message = format!("it is changed again and again: {fields}");
+    Standing::new(State::Failed, Reason::Conflict, message)
 }
 
 fn of_refusal(class: &Class, message: String) -> Standing {
@@ -175,7 +195,9 @@ fn of_refusal(class: &Class, message: String) -> Standing {
         Class::Permanent | Class::Held(_) => {
             Standing::new(State::Failed, Reason::ChildFailed, message)
         }
-        Class::Unavailable => Standing::new(State::InProgress, Reason::Waiting, message),
+        Class::Unavailable | Class::NotServed => {
+            Standing::new(State::InProgress, Reason::Waiting, message)
+        }
         Class::NotFound | Class::Stale | Class::Transient(_) => {
             Standing::new(State::InProgress, Reason::Progressing, message)
         }
@@ -201,6 +223,12 @@ pub(super) fn summary(desired: &Desired, lines: &[Line], fields: Option<&Problem
     }
     let message = "every child exists and is ready".to_owned();
     Summary { state: State::Ready, reason: Reason::Ready, message }
+}
+
+/// The declared status fields are refused.
+pub(super) fn refused(message: &str) -> Summary {
+    let message = format!("the API server refuses the declared status fields: {message}");
+    Summary::failed(Reason::StatusRefused, message)
 }
 
 impl Summary {

@@ -1,30 +1,37 @@
 //! Brings a parent's status to what should be said: at most one call, and only if something differs.
 //!
 //! In: [`Said`]. Out: nothing, or one server-side apply on the status subresource. The parent's uid goes with it, so that a
-//! parent that was created anew under the same name is not spoken for.
+//! parent that was created anew under the same name is not spoken for. What the server refuses is sent once; then the
+//! conditions alone, which say so.
 
 use super::Said;
-use super::condition::conditions;
+use super::condition::{TRANSITION, conditions, kept};
 use super::shape::{Conditions, Shape};
 use crate::fetch::{Live, Observed};
 use crate::marks::status_manager;
 use crate::object::generation;
 use crate::owned::{self, FieldSet};
-use crate::reconcile::Scene;
-use crate::refusal::Refusal;
+use crate::queue::Backoff;
+use crate::reconcile::{BACKSTOP, Scene};
+use crate::refusal::{Class, Refusal};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// After the first status of a parent the rest come at most this often.
-const PACE: Duration = Duration::from_secs(1);
+/// After the first status of a parent the rest come at most once a second, and ever more rarely while somebody else
+/// writes the same fields.
+const PACE: Backoff = Backoff { base: Duration::from_secs(1), cap: Duration::from_mins(5) };
 
 /// What is remembered of a parent's status between passes. Losing it costs no write.
 #[derive(Default)]
 pub struct StatusMemory {
-    written: Option<Instant>,
+    sent: Option<Instant>,
+    /// How often in a row the same status was sent again.
+    contested: u32,
     memo: Option<Memo>,
+    refused: Option<Refused>,
 }
 
 /// What was sent last, and the fields we own as the server answered: it may prune or default what we send.
@@ -34,53 +41,151 @@ struct Memo {
     values: u64,
 }
 
+/// A status that the server refuses as it is.
+struct Refused {
+    status: Map<String, Value>,
+    refusal: Refusal,
+    /// The conditions alone are refused too.
+    wholly: bool,
+    until: Instant,
+}
+
 /// What became of the status.
-pub enum Written {
+pub struct Written {
+    /// How it ended.
+    pub result: Result<Sent, Refusal>,
+    /// Declared fields that the kind has no place for.
+    pub lacking: BTreeSet<String>,
+}
+
+/// What became of a status that was not refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
     /// It said so already, or the rule has no status.
     Same,
     /// It was written.
     Now,
     /// It differs, and is written after this time.
     Later(Duration),
-    /// The server refused it.
-    Refused(Refusal),
 }
 
 /// Writes the status if it differs.
 pub async fn write(
     scene: &Scene<'_>,
-    said: &Said,
+    said: &mut Said,
     after: &Observed,
     memory: &mut StatusMemory,
     now: Timestamp,
 ) -> Written {
-    let Some(shape) = scene.shape.filter(|shape| shape.subresource && scene.rule.status.is_some())
-    else {
-        return Written::Same;
+    let shape = scene.shape.filter(|shape| shape.subresource && scene.rule.status.is_some());
+    let Some(shape) = shape else {
+        return Written { result: Ok(Sent::Same), lacking: BTreeSet::new() };
     };
+    let lacking = said.fields.iter().flat_map(Map::keys).filter(|field| !shape.has(field)).cloned();
+    let lacking = lacking.collect();
+    Written { result: bring(scene, shape, said, after, memory, now).await, lacking }
+}
+
+async fn bring(
+    scene: &Scene<'_>,
+    shape: &Shape,
+    said: &mut Said,
+    after: &Observed,
+    memory: &mut StatusMemory,
+    now: Timestamp,
+) -> Result<Sent, Refusal> {
     let manager = status_manager(&scene.rule.name);
     let fields = after.parent.status_fields(&manager);
     let parent = after.parent.value();
-    let status = wanted(said, parent, shape, fields.as_ref(), now);
-    if in_sync(&status, parent, fields.as_ref(), memory.memo.as_ref()) {
-        return Written::Same;
+    let mut status = wanted(said, parent, shape, fields.as_ref(), now);
+    if let Some(refused) = memory.refuses(&status) {
+        if refused.wholly {
+            return Err(refused.refusal.clone());
+        }
+        said.refused(&refused.refusal.message);
+        status = wanted(said, parent, shape, fields.as_ref(), now);
     }
-    if let Some(rest) = memory.written.and_then(|at| PACE.checked_sub(at.elapsed())) {
-        return Written::Later(rest);
+    if in_sync(&status, parent, fields.as_ref(), memory.memo.as_ref()) {
+        return Ok(Sent::Same);
+    }
+    if let Some(rest) = memory.rest() {
+        return Ok(Sent::Later(rest));
     }
     let body = body(scene, &status, shape);
+    memory.sends(&status);
     let written =
         scene.cluster.apply_status(&scene.rule.parent.gvk, &scene.parent.id, &body, &manager).await;
     match written {
         Ok(stored) => {
-            memory.written = Some(Instant::now());
             let live = Live::new(stored);
             memory.memo = memo_of(status, &live, &manager);
             scene.remember_parent(&live);
-            Written::Now
+            Ok(Sent::Now)
         }
-        Err(refusal) => Written::Refused(refusal),
+        Err(refusal) if refusal.class == Class::Permanent => memory.was_refused(&status, refusal),
+        Err(refusal) => Err(refusal),
     }
+}
+
+impl StatusMemory {
+    /// When the status that the server refused is tried again.
+    pub fn retries(&self) -> Option<Instant> {
+        self.refused.as_ref().map(|refused| refused.until)
+    }
+
+    /// Whether the server refused exactly this a while ago.
+    fn refuses(&mut self, status: &Map<String, Value>) -> Option<&Refused> {
+        let again = |refused: &Refused| {
+            refused.until <= Instant::now() || refused.status != timeless(status)
+        };
+        if self.refused.as_ref().is_some_and(again) {
+            self.refused = None;
+        }
+        self.refused.as_ref()
+    }
+
+    fn was_refused(
+        &mut self,
+        status: &Map<String, Value>,
+        refusal: Refusal,
+    ) -> Result<Sent, Refusal> {
+        match &mut self.refused {
+            // That was the rest of one that was refused before.
+            Some(refused) => refused.wholly = true,
+            None => {
+                let wholly = status.keys().all(|field| *field == "conditions");
+                let until = Instant::now() + BACKSTOP;
+                let (status, refusal) = (timeless(status), refusal.clone());
+                self.refused = Some(Refused { status, refusal, wholly, until });
+                if !wholly {
+                    return Ok(Sent::Later(PACE.base));
+                }
+            }
+        }
+        Err(refusal)
+    }
+
+    /// How long it is too early to send something.
+    fn rest(&self) -> Option<Duration> {
+        PACE.delay(self.contested, 1.0).checked_sub(self.sent?.elapsed())
+    }
+
+    /// To send again what was sent last means that somebody else changed it.
+    fn sends(&mut self, status: &Map<String, Value>) {
+        let again = self.memo.as_ref().is_some_and(|memo| timeless(&memo.sent) == timeless(status));
+        self.contested = if again { self.contested.saturating_add(1) } else { 0 };
+        self.sent = Some(Instant::now());
+    }
+}
+
+/// Without what depends on the time of the pass.
+fn timeless(status: &Map<String, Value>) -> Map<String, Value> {
+    let mut status = status.clone();
+    let conditions = status.get_mut("conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
+        condition.remove(TRANSITION);
+    }
+    status
 }
 
 /// The status we want, as far as the kind can hold it.
@@ -93,15 +198,20 @@ fn wanted(
 ) -> Map<String, Value> {
     let mut status = match &said.fields {
         Some(fields) => fields.clone(),
-        None => kept(parent, fields),
+        None => kept_fields(parent, fields),
     };
     status.retain(|field, _| shape.has(field));
     if shape.conditions != Conditions::Absent {
         let previous = parent.pointer("/status/conditions").and_then(Value::as_array);
-        let generation = generation(parent).filter(|_| shape.observed_generation);
-        let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let previous = previous.map(Vec::as_slice).unwrap_or_default();
-        let ours = conditions(&said.conditions, previous, generation, &now);
+        let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let mut ours = conditions(&said.conditions, previous, generation(parent), &now);
+        for condition in ours.iter_mut().filter_map(Value::as_object_mut) {
+            condition.retain(|key, _| {
+                matches!(key.as_str(), "type" | "status") || shape.condition_has(key)
+            });
+        }
+        ours.extend(kept(&said.kept, previous));
         let all = match shape.conditions {
             Conditions::Atomic => with_those_of_others(previous, ours),
             Conditions::Keyed | Conditions::Absent => ours,
@@ -112,7 +222,7 @@ fn wanted(
 }
 
 /// The declared fields as they were, for a body that failed: leaving them out of the apply would remove them.
-fn kept(parent: &Value, fields: Option<&FieldSet>) -> Map<String, Value> {
+fn kept_fields(parent: &Value, fields: Option<&FieldSet>) -> Map<String, Value> {
     let current = parent.get("status").and_then(Value::as_object);
     let (Some(owned), Some(current)) = (fields, current) else { return Map::new() };
     let keep =

@@ -10,11 +10,16 @@
 
 mod control_plane;
 mod groups;
+mod kinds;
 mod lifecycle;
 mod quiet;
 mod repair;
+mod restraint;
+mod safety;
 mod sandbox;
+mod status;
 mod trouble;
+mod wake;
 mod world;
 
 use kubewright::telemetry::LogFormat;
@@ -53,6 +58,35 @@ fn main() -> ExitCode {
         quiet::a_restart_writes_nothing,
         trouble::a_template_error_names_its_place_and_stops_only_its_parent,
         trouble::of_two_parents_the_first_keeps_the_child_and_the_second_says_who_has_it,
+        wake::a_stripped_label_comes_back_with_one_write,
+        wake::a_damaged_mark_is_noticed_and_its_repair_too,
+        wake::a_status_that_we_wrote_wakes_whoever_reads_it,
+        wake::a_taken_child_costs_no_request_and_is_had_when_it_is_free,
+        wake::a_parent_that_comes_back_gets_new_children,
+        wake::a_child_held_by_a_foreign_finalizer_is_waited_for_in_silence,
+        restraint::an_invalid_child_is_sent_once,
+        restraint::a_child_with_an_unknown_field_is_sent_once,
+        restraint::a_held_field_is_left_to_its_holder,
+        restraint::a_fight_is_slowed_down_and_shown,
+        restraint::a_paused_parent_is_left_alone,
+        status::a_refused_field_is_told_in_the_conditions_and_sent_once,
+        status::short_conditions_get_what_they_have_a_place_for,
+        status::a_list_of_conditions_without_keys_is_shared,
+        status::a_status_with_defaults_comes_to_rest,
+        status::a_failed_let_keeps_conditions_and_fields,
+        status::a_fight_over_the_status_is_slowed_down,
+        kinds::a_parents_kind_may_come_after_its_rule,
+        kinds::a_status_field_may_come_after_its_rule,
+        kinds::a_childs_kind_may_come_after_its_parent,
+        kinds::a_childs_kind_may_be_forbidden,
+        kinds::a_write_may_be_forbidden,
+        kinds::a_childs_kind_may_go_and_come_back,
+        safety::a_name_from_a_parent_cannot_become_a_request,
+        safety::a_secret_stays_out_of_conditions,
+        safety::strange_parents_are_told_what_is_wrong,
+        safety::ignored_fields_are_never_taken_back,
+        safety::a_new_intent_takes_nothing_from_others,
+        kinds::a_rule_may_change_while_its_passes_run,
     ];
     trials.push(Trial::test("control_plane::no_server_outlives_a_killed_parent", || {
         control_plane::no_server_outlives_a_killed_parent();

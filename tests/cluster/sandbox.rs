@@ -1,6 +1,6 @@
 //! A namespace, a set of rules confined to it, and a controller that runs them.
 
-use crate::world::{Request, eventually, world};
+use crate::world::{PATIENCE, Request, eventually, world};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
@@ -18,9 +18,13 @@ pub(crate) struct Sandbox {
     pub(crate) namespace: String,
     pub(crate) client: Client,
     agent: String,
+    user: Option<String>,
     folder: Folder,
     controller: Option<controller::Running>,
 }
+
+/// The API group of the kinds that tests bring.
+pub(crate) const TEST_GROUP: &str = "tests.kubewright.io";
 
 static CRDS: OnceCell<()> = OnceCell::const_new();
 
@@ -34,33 +38,67 @@ impl Sandbox {
 
     /// With a rule and templates of the test's own.
     pub(crate) async fn with(name: &str, rule: &str, templates: &[(&str, &str)]) -> Self {
-        let source = |(name, text): &(&str, &str)| ((*name).to_owned(), Source::new(*name, *text));
-        let folder = Folder {
-            rules: vec![Source::new("rule.yaml", rule)],
-            templates: Arc::new(templates.iter().map(source).collect()),
-        };
-        Self::with_folder(name, folder).await
+        Self::with_folder(name, folder(rule, templates)).await
     }
 
-    async fn with_folder(name: &str, folder: Folder) -> Self {
-        let world = world();
-        let client = world.client(&format!("test-{name}"));
-        CRDS.get_or_init(|| install_crds(&client)).await;
-        world.namespace(&client, name).await;
-        let mut sandbox = Self {
-            namespace: name.to_owned(),
-            client,
-            agent: format!("kubewright-{name}"),
-            folder,
-            controller: None,
-        };
+    /// The same with a controller that may do only what [`Sandbox::allow`] allowed.
+    pub(crate) async fn limited(
+        name: &str,
+        rule: &str,
+        templates: &[(&str, &str)],
+        rights: Value,
+    ) -> Self {
+        let mut sandbox = Self::at_rest(name, folder(rule, templates)).await;
+        sandbox.user = Some(format!("controller-of-{name}"));
+        sandbox.allow("first", rights).await;
         sandbox.start();
         sandbox
     }
 
+    async fn with_folder(name: &str, folder: Folder) -> Self {
+        let mut sandbox = Self::at_rest(name, folder).await;
+        sandbox.start();
+        sandbox
+    }
+
+    async fn at_rest(name: &str, folder: Folder) -> Self {
+        let world = world();
+        let client = world.client(&format!("test-{name}"));
+        CRDS.get_or_init(|| install_crds(&client)).await;
+        world.namespace(&client, name).await;
+        Self {
+            namespace: name.to_owned(),
+            client,
+            agent: format!("kubewright-{name}"),
+            user: None,
+            folder,
+            controller: None,
+        }
+    }
+
+    /// Gives the limited controller more rights, a list of RBAC rules.
+    pub(crate) async fn allow(&self, what: &str, rights: Value) {
+        let name = format!("{}-{what}", self.namespace);
+        let user = self.user.as_deref().expect("a limited controller");
+        let group = "rbac.authorization.k8s.io";
+        let role = json!({"metadata": {"name": name}, "rules": rights});
+        let binding = json!({"metadata": {"name": name},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": user}]});
+        for (kind, mut object) in [("ClusterRole", role), ("ClusterRoleBinding", binding)] {
+            object["apiVersion"] = json!(format!("{group}/v1"));
+            object["kind"] = json!(kind);
+            let gvk = GroupVersionKind::gvk(group, "v1", kind);
+            let api: Api<DynamicObject> =
+                Api::all_with(self.client.clone(), &ApiResource::from_gvk(&gvk));
+            let parameters = PatchParams::apply("tests");
+            api.patch(&name, &parameters, &Patch::Apply(&object)).await.expect("it is accepted");
+        }
+    }
+
     /// Starts a controller, as a freshly started process would.
     pub(crate) fn start(&mut self) {
-        let client = world().client(&self.agent);
+        let client = world().client_as(&self.agent, self.user.as_deref());
         let options = controller::Options {
             installation: self.namespace.clone(),
             ..controller::Options::default()
@@ -107,7 +145,8 @@ impl Sandbox {
 
     /// Waits until the caches are filled and nothing is left to do.
     pub(crate) async fn settled(&self) {
-        self.controller().settled().await;
+        let settled = tokio::time::timeout(PATIENCE, self.controller().settled()).await;
+        settled.expect("the controller comes to rest");
     }
 
     /// What this controller asked the API server so far.
@@ -126,11 +165,57 @@ impl Sandbox {
             "Service" => ("", "v1", kind, "services"),
             "Deployment" => ("apps", "v1", kind, "deployments"),
             "Ingress" => ("networking.k8s.io", "v1", kind, "ingresses"),
-            other => panic!("name the API of {other} here"),
+            "Secret" => ("", "v1", kind, "secrets"),
+            other => (TEST_GROUP, "v1", other, &*format!("{}s", other.to_lowercase())),
         };
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+
+    /// Installs a kind of [`TEST_GROUP`] whose spec takes anything. Its name must be the test's own.
+    pub(crate) async fn kind_is(&self, kind: &str, status: Value) {
+        let plural = format!("{}s", kind.to_lowercase());
+        let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.{TEST_GROUP}")},
+            "spec": {
+                "group": TEST_GROUP, "scope": "Namespaced",
+                "names": {"plural": plural, "kind": kind},
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                    "schema": {"openAPIV3Schema": {
+                        "type": "object", "properties": {"spec": any, "status": status}}},
+                }],
+            },
+        });
+        install_crd(&self.client, &crd).await;
+    }
+
+    /// Deletes a kind of [`TEST_GROUP`] with all its objects.
+    pub(crate) async fn kind_is_gone(&self, kind: &str) {
+        let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let name = format!("{}s.{TEST_GROUP}", kind.to_lowercase());
+        crds.delete(&name, &DeleteParams::background()).await.expect("a delete");
+        eventually(&format!("{name} is gone"), || async {
+            match crds.get_opt(&name).await {
+                Ok(None) => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await;
+    }
+
+    /// Creates or edits an object of a kind of [`TEST_GROUP`].
+    pub(crate) async fn is(&self, kind: &str, name: &str, spec: Value) {
+        let object = json!({
+            "apiVersion": format!("{TEST_GROUP}/v1"), "kind": kind,
+            "metadata": {"name": name}, "spec": spec,
+        });
+        let parameters = PatchParams::apply("somebody").force();
+        let applied = self.api(kind).patch(name, &parameters, &Patch::Apply(&object)).await;
+        applied.expect("the object is accepted");
     }
 
     /// Creates or edits a parent, as its user would.
@@ -152,6 +237,14 @@ impl Sandbox {
             PatchParams { field_manager: Some("by-hand".into()), ..PatchParams::default() };
         let object = self.api(kind).patch(name, &parameters, &Patch::Merge(&patch)).await;
         serde_json::to_value(object.expect("the edit is accepted")).expect("JSON")
+    }
+
+    /// Edits the status of an object as its own controller would.
+    pub(crate) async fn edit_status(&self, kind: &str, name: &str, patch: Value) {
+        let parameters =
+            PatchParams { field_manager: Some("by-hand".into()), ..PatchParams::default() };
+        let edited = self.api(kind).patch_status(name, &parameters, &Patch::Merge(&patch)).await;
+        edited.expect("the edit is accepted");
     }
 
     pub(crate) async fn create(&self, kind: &str, object: Value) {
@@ -210,6 +303,14 @@ impl Sandbox {
     }
 }
 
+fn folder(rule: &str, templates: &[(&str, &str)]) -> Folder {
+    let source = |(name, text): &(&str, &str)| ((*name).to_owned(), Source::new(*name, *text));
+    Folder {
+        rules: vec![Source::new("rule.yaml", rule)],
+        templates: Arc::new(templates.iter().map(source).collect()),
+    }
+}
+
 /// Status and message of a condition.
 pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> (&'a str, &'a str) {
     let conditions =
@@ -224,10 +325,13 @@ pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> (&'a str, &'a str)
 }
 
 async fn install_crds(client: &Client) {
-    let crd: Value = read_yaml("rules/webapp.crd.yaml");
+    install_crd(client, &read_yaml("rules/webapp.crd.yaml")).await;
+}
+
+async fn install_crd(client: &Client, crd: &Value) {
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
     let name = crd["metadata"]["name"].as_str().expect("a name").to_owned();
-    crds.patch(&name, &PatchParams::apply("tests").force(), &Patch::Apply(&crd))
+    crds.patch(&name, &PatchParams::apply("tests").force(), &Patch::Apply(crd))
         .await
         .expect("the CRD is accepted");
     eventually("the CRD is served", || async {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// How long a condition may take to come true before the test fails. Generous: nothing waits for it in vain.
-const PATIENCE: Duration = Duration::from_mins(2);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The control plane and the runtime everything runs on.
 pub(crate) struct World {
@@ -58,7 +58,13 @@ pub(crate) fn stop() {
 impl World {
     /// A client with a User-Agent of its own, by which the audit log tells its requests.
     pub(crate) fn client(&self, agent: &str) -> Client {
+        self.client_as(agent, None)
+    }
+
+    /// The same with the rights of another user.
+    pub(crate) fn client_as(&self, agent: &str, user: Option<&str>) -> Client {
         let mut config = self.config.clone();
+        config.auth_info.impersonate = user.map(str::to_owned);
         config.headers.push((
             "user-agent".parse().expect("a header name"),
             agent.parse().expect("a header value"),

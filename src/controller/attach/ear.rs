@@ -1,0 +1,93 @@
+//! What the watches call: which parent a change concerns.
+//!
+//! In: changes of parents and children. Out: keys in the queue. It holds nothing that could end a subscription, since
+//! that must not happen inside a call. Never here: caches; what a change means.
+
+use crate::controller::{Key, lock};
+use crate::marks::{Mark, annotation};
+use crate::object::ObjectId;
+use crate::queue::{Lane, Queue};
+use crate::store::{Change, Stored};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// One rule's ear.
+pub(super) struct Ear {
+    rule: Arc<str>,
+    queue: Arc<Queue<Key>>,
+    ready: AtomicBool,
+    wanted: Mutex<Wanted>,
+}
+
+/// Who waits for which object to become free. Only objects that carry our label are seen to go.
+#[derive(Default)]
+struct Wanted {
+    by_object: BTreeMap<ObjectId, BTreeSet<ObjectId>>,
+    by_parent: BTreeMap<ObjectId, Vec<ObjectId>>,
+}
+
+impl Ear {
+    pub(super) fn new(rule: &Arc<str>, queue: &Arc<Queue<Key>>) -> Self {
+        Self {
+            rule: Arc::clone(rule),
+            queue: Arc::clone(queue),
+            ready: AtomicBool::new(false),
+            wanted: Mutex::default(),
+        }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// From now on changes are passed on. Before, every parent gets its pass anyway.
+    pub(super) fn open(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    pub(super) fn wake(&self, parent: ObjectId, lane: Lane) {
+        if self.is_ready() {
+            self.queue.add(Key { rule: Arc::clone(&self.rule), parent }, lane);
+        }
+    }
+
+    pub(super) fn parent(&self, change: &Change) {
+        self.wake(change.id.clone(), Lane::Edit);
+    }
+
+    /// Wakes the parent that the child's mark names, the one it named before (a mark can be damaged), and those who
+    /// want the object but found it to be somebody else's.
+    pub(super) fn child(&self, change: &Change) {
+        let (before, after) = (self.parent_of(&change.before), self.parent_of(&change.after));
+        let other = before.filter(|before| after.as_ref() != Some(before));
+        let waiting = lock(&self.wanted).by_object.get(&change.id).cloned().unwrap_or_default();
+        for parent in other.into_iter().chain(after).chain(waiting) {
+            self.wake(parent, Lane::Drift);
+        }
+    }
+
+    fn parent_of(&self, stored: &Option<Arc<Stored>>) -> Option<ObjectId> {
+        let mark = Mark::parse(&stored.as_ref()?.annotation(annotation::CHILD)?)?;
+        if *mark.rule == *self.rule { mark.parent_id() } else { None }
+    }
+
+    /// Which objects this parent found taken in its last pass.
+    pub(super) fn wants(&self, parent: &ObjectId, objects: Vec<ObjectId>) {
+        let mut wanted = lock(&self.wanted);
+        for object in wanted.by_parent.remove(parent).unwrap_or_default() {
+            if let Some(parents) = wanted.by_object.get_mut(&object) {
+                parents.remove(parent);
+                if parents.is_empty() {
+                    wanted.by_object.remove(&object);
+                }
+            }
+        }
+        for object in &objects {
+            wanted.by_object.entry(object.clone()).or_default().insert(parent.clone());
+        }
+        if !objects.is_empty() {
+            wanted.by_parent.insert(parent.clone(), objects);
+        }
+    }
+}
