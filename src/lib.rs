@@ -20,6 +20,7 @@ pub mod refusal;
 pub mod render;
 pub mod report;
 pub mod rule;
+pub mod schema;
 pub mod scope;
 pub mod source;
 pub mod status;

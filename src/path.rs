@@ -15,6 +15,7 @@ mod filter;
 mod location;
 mod lower;
 mod mistake;
+mod outline;
 mod pattern;
 mod program;
 mod quotes;
@@ -22,6 +23,7 @@ mod walk;
 
 pub use location::{Location, Step};
 pub use mistake::PathError;
+pub(crate) use outline::Leg;
 
 use program::{Program, Segment, Selector};
 use serde_json::Value;

@@ -11,6 +11,7 @@ mod compiled;
 mod file;
 mod ignore;
 mod kinds;
+mod mention;
 mod order;
 mod read;
 mod schema;
@@ -19,6 +20,7 @@ pub use compiled::{
     Because, ChildRule, ConditionRule, GroupRule, IgnoreRule, Need, ParentRule, Rule, StatusRule,
 };
 pub use file::{API_VERSION, Until};
+pub use mention::{Mention, Subject, Use};
 pub use read::{Error, Folder, Templates, read};
 pub use schema::{reference, schema};
 

@@ -94,6 +94,11 @@ impl ComparisonFile {
         mistakes.into_iter().map(problem).collect()
     }
 
+    /// The scalar that says `text`, else the whole.
+    pub(super) fn place_of_text(&self, text: &str) -> Range<usize> {
+        saying(&self.node, text).unwrap_or(&self.node).span.clone()
+    }
+
     /// The deepest part of the field that was written.
     fn place_of(&self, mistake: &Mistake) -> Range<usize> {
         let mut node = &self.node;
@@ -107,6 +112,15 @@ impl ComparisonFile {
             node = below;
         }
         node.span.clone()
+    }
+}
+
+fn saying<'n>(node: &'n Node, text: &str) -> Option<&'n Node> {
+    match &node.kind {
+        Kind::String { text: found, .. } => (found == text).then_some(node),
+        Kind::Sequence(items) => items.iter().find_map(|item| saying(item, text)),
+        Kind::Mapping(entries) => entries.iter().find_map(|(_, value)| saying(value, text)),
+        _ => None,
     }
 }
 

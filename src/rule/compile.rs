@@ -10,6 +10,7 @@ use super::comparison_file::ComparisonFile;
 use super::compiled::{ChildRule, GroupRule, ParentRule, Rule, StatusRule};
 use super::decode::Spanned;
 use super::file::{API_VERSION, BodyFile, ChildFile, EntryFile, RuleFile};
+use super::mention::{self, Mention};
 use super::order;
 use super::read::Templates as Files;
 use crate::comparison::{Comparison, Names, RootKind};
@@ -33,16 +34,19 @@ pub(super) fn compile(
         files,
         templates: Builder::new(Arc::clone(files)),
         ids: file.spec.children.iter().flat_map(EntryFile::children).map(id).collect(),
+        singles: file.spec.children.iter().filter_map(single).collect(),
         groups: Vec::new(),
+        own: None,
+        mentions: Vec::new(),
         problems: Vec::new(),
     };
     // What is optional and wrong is only left out of the draft: its problem stops the rule.
     let draft = compiler.rule(file);
-    let Compiler { templates, problems, groups, .. } = compiler;
+    let Compiler { templates, problems, groups, mentions, .. } = compiler;
     match draft {
         Some(draft) if problems.is_empty() => {
             let groups = groups.into_iter().flatten().collect();
-            Ok(draft.finish(groups, templates.build(), source, files))
+            Ok(draft.finish(groups, templates.build(), mentions, source, files))
         }
         _ => Err(problems),
     }
@@ -52,14 +56,26 @@ fn id(child: &ChildFile) -> &str {
     &child.id.value
 }
 
+fn single(entry: &EntryFile) -> Option<&str> {
+    match entry {
+        EntryFile::Child(child) => Some(id(child)),
+        EntryFile::Group(_) => None,
+    }
+}
+
 struct Compiler<'a> {
     source: &'a Arc<Source>,
     files: &'a Arc<Files>,
     templates: Builder,
     /// Every child's id.
     ids: BTreeSet<&'a str>,
+    /// The ids of those outside of groups.
+    singles: BTreeSet<&'a str>,
     /// In the order in which they open; nothing for one with a mistake.
     groups: Vec<Option<GroupRule>>,
+    /// The child that `self` means now.
+    own: Option<String>,
+    mentions: Vec<Mention>,
     problems: Vec<Problem>,
 }
 
@@ -88,6 +104,7 @@ impl Draft {
         self,
         groups: Vec<GroupRule>,
         templates: Templates,
+        mentions: Vec<Mention>,
         source: &Source,
         files: &Files,
     ) -> Rule {
@@ -104,6 +121,7 @@ impl Draft {
             order: self.order,
             status: self.status,
             templates,
+            mentions,
         }
     }
 }
@@ -121,7 +139,10 @@ impl<'a> Compiler<'a> {
         let top = self.top();
         let mut children = Vec::new();
         self.entries(&spec.children, &top, &mut children);
-        let status = spec.status.as_ref().and_then(|status| self.status(status, &top));
+        let status = spec
+            .status
+            .as_ref()
+            .and_then(|status| self.status(status, &top, &spec.parent.kind.span));
         let children: Vec<ChildRule> = children.into_iter().collect::<Option<_>>()?;
         let order = match order::order(&children) {
             Ok(order) => order,
@@ -255,10 +276,19 @@ impl Compiler<'_> {
         let compiled: Vec<_> = files
             .iter()
             .map(|file| {
-                let compiled = Comparison::compile(&file.written, names);
-                compiled
-                    .map_err(|mistakes| self.problems.extend(file.problems(mistakes, self.source)))
-                    .ok()
+                let compiled = Comparison::compile(&file.written, names).map_err(|mistakes| {
+                    self.problems.extend(file.problems(mistakes, self.source));
+                });
+                let compiled = compiled.ok()?;
+                let own = self.own.as_deref();
+                self.mentions.extend(mention::of_comparison(
+                    &compiled,
+                    file,
+                    self.source,
+                    own,
+                    |id| self.singles.contains(id),
+                ));
+                Some(compiled)
             })
             .collect();
         compiled.into_iter().collect()

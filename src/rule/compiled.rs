@@ -1,6 +1,7 @@
 //! A compiled rule: every path, comparison and template parsed, nothing that could be invalid. It is never changed.
 
 use super::file::Until;
+use super::mention::Mention;
 use crate::comparison::{Comparison, Reference, Truth};
 use crate::object::{Gvk, metadata};
 use crate::owned::{Ignored, Spot};
@@ -32,6 +33,8 @@ pub struct Rule {
     pub status: Option<StatusRule>,
     /// Every template of this rule.
     pub templates: Templates,
+    /// The paths that it compares or ignores.
+    pub mentions: Vec<Mention>,
 }
 
 /// The watched kind, and which of its objects.
@@ -107,16 +110,22 @@ pub struct IgnoreRule {
 
 /// What the status should say.
 pub struct StatusRule {
+    /// Where the rule says whose status it is.
+    pub place: Place,
     /// Conditions of the rule's own.
     pub conditions: Vec<ConditionRule>,
     /// The declared fields.
     pub fields: Option<BodyTemplate>,
+    /// The names of the declared fields that are written plainly, and where.
+    pub names: Vec<(String, Place)>,
 }
 
 /// A condition of the rule's own.
 pub struct ConditionRule {
     /// Its type.
     pub kind: String,
+    /// Where the rule names it.
+    pub place: Place,
     /// It is True while all of these hold.
     pub when: Vec<Comparison>,
     /// Why it is True.

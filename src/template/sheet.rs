@@ -31,7 +31,7 @@ impl Origin {
     }
 
     /// The place of some bytes of the template's `text`.
-    pub(super) fn place(&self, text: &str, bytes: &Range<usize>) -> Place {
+    pub(crate) fn place(&self, text: &str, bytes: &Range<usize>) -> Place {
         let start = self.source.offset(self.position(text, bytes.start));
         let end = self.source.offset(self.position(text, bytes.end));
         Place::new(&self.source, start..end.max(start))

@@ -17,6 +17,7 @@ mod repair;
 mod restraint;
 mod safety;
 mod sandbox;
+mod schema;
 mod status;
 mod trouble;
 mod wake;
@@ -56,6 +57,10 @@ fn main() -> ExitCode {
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
         quiet::a_restart_writes_nothing,
+        schema::schema_is_fresh,
+        schema::nothing_is_found_in_what_the_server_accepts,
+        schema::what_is_found_the_server_refuses_or_does_not_keep,
+        schema::defaults_are_those_of_the_server,
         trouble::a_template_error_names_its_place_and_stops_only_its_parent,
         trouble::of_two_parents_the_first_keeps_the_child_and_the_second_says_who_has_it,
         wake::a_stripped_label_comes_back_with_one_write,

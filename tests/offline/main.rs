@@ -8,6 +8,7 @@
 mod commands;
 mod groups;
 mod reference;
+mod schema;
 mod second_pass;
 mod shipped;
 mod tidy;

@@ -7,6 +7,7 @@ use crate::object::Gvk;
 use crate::rule::compiled::{ChildRule, IgnoreRule, Need};
 use crate::rule::decode::nearest;
 use crate::rule::file::{ChildFile, IgnoreFile, NeedFile};
+use crate::rule::mention::{Mention, Subject, Use};
 use crate::rule::{ignore, kinds};
 use crate::source::Place;
 use crate::template::DocumentsTemplate;
@@ -26,9 +27,13 @@ impl Compiler<'_> {
         let when = self.comparisons(&file.when, &around.names);
         let needs = self.needs(file);
         let own = around.names.clone().with_default("self", RootKind::Itself);
+        self.own = Some(file.id.value.clone());
         let ready = file.ready.as_ref().and_then(|ready| self.comparisons(ready, &own));
-        let ignore: Vec<_> =
-            file.ignore.iter().map(|ignore| self.ignore(ignore, &around.names)).collect();
+        let ignore: Vec<_> = file
+            .ignore
+            .iter()
+            .map(|ignore| self.ignore(&file.id.value, ignore, &around.names))
+            .collect();
         let source = source?;
         let (needs, when) = (needs?, when?);
         let mut after = self.after(&source.template, &needs, &when);
@@ -146,7 +151,7 @@ impl Compiler<'_> {
         all.filter(|id| self.ids.contains(id)).map(Arc::from).collect()
     }
 
-    fn ignore(&mut self, file: &IgnoreFile, names: &Names) -> Option<IgnoreRule> {
+    fn ignore(&mut self, id: &str, file: &IgnoreFile, names: &Names) -> Option<IgnoreRule> {
         let when = self.comparisons(&file.when, names);
         let path = self.path(&file.path.value, &file.path.span)?;
         let Some(spots) = ignore::spots(&path) else {
@@ -155,6 +160,12 @@ impl Compiler<'_> {
             self.note("searching-path", &file.path.span, message, Some(hint));
             return None;
         };
+        self.mentions.push(Mention {
+            of: Subject::Child(id.into()),
+            path,
+            how: Use::Ignored,
+            place: Place::new(self.source, file.path.span.clone()),
+        });
         Some(IgnoreRule { spots, when: when? })
     }
 }

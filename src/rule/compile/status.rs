@@ -4,13 +4,21 @@ use super::{Compiler, Surroundings};
 use crate::comparison::Names;
 use crate::rule::compiled::{Because, ConditionRule, StatusRule};
 use crate::rule::decode::Spanned;
-use crate::rule::file::{BecauseFile, ConditionFile, StatusFile};
+use crate::rule::file::{BecauseFile, BodyFile, ConditionFile, StatusFile};
+use crate::source::Place;
 use crate::status::kind::{READY, RECONCILING, STALLED};
 use crate::template::Mode;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 impl Compiler<'_> {
-    pub(super) fn status(&mut self, file: &StatusFile, top: &Surroundings) -> Option<StatusRule> {
+    /// `parent` is where the rule names the kind whose status it is.
+    pub(super) fn status(
+        &mut self,
+        file: &StatusFile,
+        top: &Surroundings,
+        parent: &Range<usize>,
+    ) -> Option<StatusRule> {
         let fields = file.fields.as_ref().and_then(|fields| self.body(fields, Mode::Lenient));
         let mut seen = BTreeSet::new();
         let conditions: Vec<_> = file
@@ -24,7 +32,13 @@ impl Compiler<'_> {
                 self.condition(condition, &top.names)
             })
             .collect();
-        Some(StatusRule { conditions: conditions.into_iter().collect::<Option<_>>()?, fields })
+        let names = file.fields.as_ref().map(names).unwrap_or_default();
+        Some(StatusRule {
+            place: Place::new(self.source, parent.clone()),
+            conditions: conditions.into_iter().collect::<Option<_>>()?,
+            fields,
+            names,
+        })
     }
 
     fn condition(&mut self, file: &ConditionFile, names: &Names) -> Option<ConditionRule> {
@@ -38,7 +52,14 @@ impl Compiler<'_> {
         let then = self.because(&file.then);
         let otherwise = self.because(&file.otherwise);
         let unknown = file.unknown.as_ref().map(|unknown| self.because(unknown));
-        Some(ConditionRule { kind: kind.value.clone(), when: when?, then, otherwise, unknown })
+        Some(ConditionRule {
+            kind: kind.value.clone(),
+            place: Place::new(self.source, kind.span.clone()),
+            when: when?,
+            then,
+            otherwise,
+            unknown,
+        })
     }
 
     fn because(&mut self, file: &BecauseFile) -> Because {
@@ -60,4 +81,20 @@ impl Compiler<'_> {
             self.note("illegal-word", &word.span, message, Some("write one CamelCase word"));
         }
     }
+}
+
+/// The keys that a body states plainly at its top: `phase: {{ … }}`.
+fn names(body: &BodyFile) -> Vec<(String, Place)> {
+    let mut names = Vec::new();
+    let mut start = 0;
+    for line in body.text.split_inclusive('\n') {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = line.split(':').next().unwrap_or_default();
+        if line.contains(':') && !name.is_empty() && name.chars().all(is_name) {
+            let place = body.origin.place(&body.text, &(start..start + name.len()));
+            names.push((name.to_owned(), place));
+        }
+        start += line.len();
+    }
+    names
 }

@@ -1,0 +1,1 @@
+//! What the types say, on real descriptions.
