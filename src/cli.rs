@@ -4,6 +4,8 @@
 
 pub mod check;
 pub mod dev;
+pub mod kinds;
+mod preview;
 pub mod render;
 pub mod run;
 pub mod schema;

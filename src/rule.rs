@@ -25,9 +25,10 @@ pub use read::{Error, Folder, Templates, read};
 pub use schema::{reference, schema};
 
 use crate::object::Gvk;
+use crate::path::Location;
 use crate::problem::Problem;
 use crate::source::{Place, Source};
-use crate::yaml::{self, Limits, Node};
+use crate::yaml::{self, Document, Limits, Node};
 use decode::{Decode, Decoder};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,6 +56,19 @@ pub struct Example {
     pub object: Value,
     /// Where it stands.
     pub place: Place,
+}
+
+impl Example {
+    /// Where a part of it stands, or what is nearest above it.
+    pub fn place_of(&self, part: &Location) -> Place {
+        let source = &self.place.source;
+        let documents = yaml::parse(&source.text, &Limits::FILE).unwrap_or_default();
+        let is_this = |document: &&Document| document.root.span.start == self.place.span.start;
+        documents.iter().find(is_this).map_or_else(
+            || self.place.clone(),
+            |document| Place::new(source, document.root.locate(part.steps())).first_line(),
+        )
+    }
 }
 
 /// Compiles every rule of the folder.
@@ -97,7 +111,7 @@ impl Loaded {
             self.rule(source, node, folder, named);
             return;
         }
-        let place = Place::new(source, first_line(source, node));
+        let place = Place::new(source, node.span.clone()).first_line();
         let Some(gvk) = Gvk::of(&object) else {
             let message = "this document is no rule and no Kubernetes object";
             let hint = format!("a rule starts with `apiVersion: {API_VERSION}` and `kind: Rule`");
@@ -139,11 +153,4 @@ impl Loaded {
         }
         self.problems.append(&mut problems);
     }
-}
-
-/// The first line of a node: a whole document is no useful place to point at.
-fn first_line(source: &Source, node: &Node) -> std::ops::Range<usize> {
-    let text = source.text.get(node.span.clone()).unwrap_or_default();
-    let length = text.find('\n').unwrap_or(text.len());
-    node.span.start..node.span.start + length
 }

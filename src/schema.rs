@@ -16,8 +16,7 @@ mod path;
 mod rule;
 mod shape;
 
-pub use builtin::builtin_kinds;
-pub use check::check_object;
+pub use check::{check_object, check_status};
 pub use default::default_parent;
 pub use finding::Finding;
 pub use path::{PathCheck, StatusCheck, path_exists, status_field};
@@ -63,13 +62,18 @@ impl Types {
         builtin::kind(gvk).or_else(|| self.custom.get(gvk))
     }
 
+    /// Every kind that is known, built-in ones first.
+    pub fn kinds(&self) -> impl Iterator<Item = (&Gvk, &Kind)> {
+        let builtin: &BTreeMap<Gvk, Kind> = builtin::kinds();
+        builtin.iter().chain(&self.custom)
+    }
+
     /// The versions in which a kind is known, the asked one aside.
     pub fn other_versions(&self, gvk: &Gvk) -> Vec<&str> {
         let same = |other: &&Gvk| {
             other.group == gvk.group && other.kind == gvk.kind && other.version != gvk.version
         };
-        let builtin = builtin_kinds().map(|(gvk, _)| gvk);
-        builtin.chain(self.custom.keys()).filter(same).map(|gvk| gvk.version.as_str()).collect()
+        self.kinds().map(|(gvk, _)| gvk).filter(same).map(|gvk| gvk.version.as_str()).collect()
     }
 }
 

@@ -76,6 +76,13 @@ impl Place {
         Self { source: Arc::clone(source), span }
     }
 
+    /// Its first line: several lines at once are no useful place to point at.
+    pub fn first_line(mut self) -> Self {
+        let text = self.source.text.get(self.span.clone()).unwrap_or_default();
+        self.span.end = self.span.start + text.lines().next().map_or(0, str::len);
+        self
+    }
+
     /// Where it starts.
     pub fn position(&self) -> Position {
         self.source.position(self.span.start)

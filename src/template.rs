@@ -26,6 +26,8 @@ mod token;
 mod trace;
 mod value;
 
+use crate::path::Location;
+use crate::source::Place;
 use crate::yaml::{Document, Kind};
 pub use build::Builder;
 use compile::Name;
@@ -34,7 +36,7 @@ pub use failure::Failure;
 use failure::Sheets;
 use fill::Fault;
 pub use language::{Entry, EntryKind, Example, FUEL, entries};
-use minijinja::{Environment, Error};
+use minijinja::{Environment, Error, OutputSpan};
 use serde_json::{Map, Value as Json};
 pub use sheet::{Origin, Read};
 use skeleton::Skeletons;
@@ -265,11 +267,35 @@ impl Templates {
 
     /// Renders once more to learn which template wrote the bytes at fault: only failures pay for knowing.
     fn fault(&self, name: &str, context: &Context, rendered: &Rendered, fault: Fault) -> Failure {
+        let spans = self.spans(name, context, rendered);
+        failure::of_text(&self.parts.sheets, name, &spans, fault)
+    }
+
+    /// Which template wrote which bytes.
+    fn spans(&self, name: &str, context: &Context, rendered: &Rendered) -> Vec<OutputSpan> {
         let trace = Trace::new(rendered.gone.clone());
         let template = self.parts.engine.get_template(name);
         let spans = template.and_then(|t| t.render_with_spans(trace::root(context, &trace)));
-        let spans = spans.map(|(_, spans)| spans).unwrap_or_default();
-        failure::of_text(&self.parts.sheets, name, &spans, fault)
+        spans.map(|(_, spans)| spans).unwrap_or_default()
+    }
+
+    /// Where a template writes a part of the object that it renders as the `nth`, or what is nearest above that part.
+    /// It renders twice: for mistakes only.
+    pub fn place(
+        &self,
+        template: &DocumentsTemplate,
+        context: &Context,
+        nth: usize,
+        part: &Location,
+    ) -> Option<Place> {
+        let name = &template.name;
+        let rendered = self.render(name, context, Mode::Strict).ok()?;
+        let tree = self.read(name, context, &rendered).ok()?;
+        let written =
+            |document: &&Document| !matches!(document.root.kind, Kind::Null { explicit: false });
+        let bytes = tree.iter().filter(written).nth(nth)?.root.locate(part.steps());
+        let spans = self.spans(name, context, &rendered);
+        failure::place(&self.parts.sheets, &spans, &bytes).map(Place::first_line)
     }
 }
 

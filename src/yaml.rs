@@ -12,6 +12,7 @@ mod entries;
 mod hint;
 mod scalar;
 
+use crate::path::Step;
 use crate::source::Position;
 use serde_json::{Map, Number, Value};
 use std::ops::Range;
@@ -161,6 +162,28 @@ impl Node {
             return None;
         };
         entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
+    }
+
+    /// The bytes that stand for a part: its key, or the first line of an element; of what is nearest above it, where it
+    /// is not here.
+    pub fn locate(&self, part: &[Step]) -> Range<usize> {
+        let mut node = self;
+        let mut found = self.span.clone();
+        for step in part {
+            let below = match (step, &node.kind) {
+                (Step::Key(key), Kind::Mapping(entries)) => entries
+                    .iter()
+                    .find(|(name, _)| name.as_str() == Some(key))
+                    .map(|(name, value)| (name.span.clone(), value)),
+                (Step::Index(index), Kind::Sequence(items)) => {
+                    items.get(*index).map(|item| (item.span.clone(), item))
+                }
+                _ => None,
+            };
+            let Some((span, below)) = below else { break };
+            (found, node) = (span, below);
+        }
+        found
     }
 
     /// Where the content of this text begins in `text`, from which the node was read; nothing for other kinds.

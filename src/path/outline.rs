@@ -56,7 +56,9 @@ fn leg(segment: &Segment) -> Leg {
 fn of_filter(filter: &Filter, ways: &mut Vec<Vec<Leg>>) {
     match filter {
         Filter::All(parts) | Filter::Any(parts) => {
-            parts.iter().for_each(|part| of_filter(part, ways));
+            for part in parts {
+                of_filter(part, ways);
+            }
         }
         Filter::Not(inner) => of_filter(inner, ways),
         Filter::Exists(query) => of_query(query, ways),

@@ -9,6 +9,7 @@ use super::Kind;
 use super::shape::Schema;
 use crate::object::Gvk;
 use read::Table;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| read::table(include_str!("builtin.txt")));
@@ -24,6 +25,6 @@ pub(super) fn named(name: &str) -> Option<&'static Schema> {
 }
 
 /// Every built-in kind.
-pub fn builtin_kinds() -> impl Iterator<Item = (&'static Gvk, &'static Kind)> {
-    TABLE.kinds.iter()
+pub(super) fn kinds() -> &'static BTreeMap<Gvk, Kind> {
+    &TABLE.kinds
 }

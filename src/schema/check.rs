@@ -11,7 +11,7 @@ mod list;
 mod scalar;
 
 use super::shape::{Fields, Schema, Shape};
-use super::{Finding, Types};
+use super::{Finding, Kind, Types};
 use crate::comparison::closest;
 use crate::object::Gvk;
 use crate::path::{Location, Step};
@@ -40,10 +40,17 @@ pub fn check_object(types: &Types, object: &Value) -> Option<Vec<Finding>> {
     Some(checker.findings)
 }
 
-/// What is wrong with a part of an object, if its type is known.
-pub(super) fn check_part(schema: &Schema, at: Location, value: &Value) -> Vec<Finding> {
-    let mut checker = Checker { findings: Vec::new(), at: at.steps().to_vec(), strict: true };
-    checker.value(schema, value);
+/// What is wrong with the status fields that somebody is about to write, if the kind is known. Fields that it does not
+/// have are not told; [`super::status_field`] tells them without a value.
+pub fn check_status(types: &Types, gvk: &Gvk, fields: &Map<String, Value>) -> Vec<Finding> {
+    let status = types.kind(gvk).and_then(Kind::status);
+    let Some(Shape::Fields(status)) = status.map(Schema::resolved) else { return Vec::new() };
+    let mut checker =
+        Checker { findings: Vec::new(), at: vec![Step::from("status")], strict: true };
+    for (name, value) in fields.iter().filter(|(name, _)| status.known.contains_key(name.as_str()))
+    {
+        checker.field(status, name, value);
+    }
     checker.findings
 }
 

@@ -10,7 +10,7 @@ use crate::path::Leg;
 use crate::problem::Problem;
 use crate::rule::{Because, Mention, Rule, StatusRule, Subject, Use};
 use crate::source::Place;
-use crate::template::Read;
+use crate::template::{BodyTemplate, LineTemplate, Read};
 
 /// What each of our conditions has.
 const OF_CONDITION: [&str; 5] = ["type", "status", "reason", "message", "lastTransitionTime"];
@@ -37,10 +37,10 @@ fn reads(rule: &Rule) -> impl Iterator<Item = &Read> {
             [&condition.then, &condition.otherwise].into_iter().chain(&condition.unknown)
         });
         let messages = because.filter_map(|Because { message, .. }| message.as_ref());
-        let fields = status.fields.iter().flat_map(|fields| fields.reads());
-        fields.chain(messages.flat_map(|message| message.reads()))
+        let fields = status.fields.iter().flat_map(BodyTemplate::reads);
+        fields.chain(messages.flat_map(LineTemplate::reads))
     });
-    let of_let = rule.let_body.iter().flat_map(|body| body.reads());
+    let of_let = rule.let_body.iter().flat_map(BodyTemplate::reads);
     of_let.chain(rule.children.iter().flat_map(|child| child.template.reads())).chain(of_status)
 }
 
@@ -76,7 +76,7 @@ fn impossible(types: &Types, kinds: &[Gvk], legs: &[Leg], place: &Place) -> Opti
         _ => None,
     };
     let (gvk, (at, hint)) = in_all(types, kinds, legs, pick)?;
-    let message = format!("a {} never has `{at}`", gvk.kind);
+    let message = format!("no {} has `{at}`", gvk.kind);
     let problem = Problem::new("impossible-path", message).at(place.clone());
     Some(Problem { hint, ..problem })
 }
@@ -115,7 +115,7 @@ fn of_status(rule: &Rule, status: &StatusRule, types: &Types) -> Vec<Problem> {
     }
     let refused = |(name, place): (&str, &Place)| match status_field(types, gvk, name) {
         StatusCheck::Refused { hint } => {
-            let message = format!("the status of a {} has no `{name}`", gvk.kind);
+            let message = format!("no {} has `$.status.{name}`", gvk.kind);
             let problem = Problem::new("unknown-status", message).at(place.clone());
             Some(Problem { hint, ..problem })
         }
@@ -130,7 +130,7 @@ fn of_status(rule: &Rule, status: &StatusRule, types: &Types) -> Vec<Problem> {
         if let PathCheck::Impossible { at, hint } = kind.walk(&legs).check
             && at.ends_with(name)
         {
-            let message = format!("the conditions of a {} have no `{name}`", gvk.kind);
+            let message = format!("no {} has `{at}`", gvk.kind);
             let problem = Problem::new("unknown-status", message).at(status.place.clone());
             problems.push(Problem { hint, ..problem });
         }

@@ -227,7 +227,7 @@ pub(super) fn of_text(sheets: &Sheets, name: &str, spans: &[OutputSpan], fault: 
 }
 
 /// The place of the template that wrote the first of these bytes.
-fn place(sheets: &Sheets, spans: &[OutputSpan], bytes: &Range<usize>) -> Option<Place> {
+pub(super) fn place(sheets: &Sheets, spans: &[OutputSpan], bytes: &Range<usize>) -> Option<Place> {
     let after = spans.partition_point(|span| span.output_range().end <= bytes.start);
     let span = spans.get(after).or(spans.last())?;
     let sheet = sheets.get(span.name())?;

@@ -76,7 +76,7 @@ async fn judged(client: &Client, objects: impl IntoIterator<Item = Value>) -> Ve
     let mut judged = Vec::new();
     for object in objects {
         let findings = check_object(&types, &object).expect("a known kind");
-        let found = findings.iter().map(ToString::to_string).collect();
+        let found = findings.iter().map(|found| format!("{}: {found}", found.code)).collect();
         let answer = probe::dry_run(client, &description, &object).await;
         judged.push(Judged { object, found, answer });
     }
@@ -104,6 +104,7 @@ pub(crate) async fn what_is_found_the_server_refuses_or_does_not_keep() {
             .is_ok_and(|answer| case.place.of(answer) == case.place.of(&judged.object));
         assert_eq!(judged.answer.is_ok(), case.drops, "{judged:?}");
         assert!(!kept && judged.found.len() == 1, "{judged:?}");
+        assert!(judged.found[0].starts_with(&case.code), "{judged:?}");
     }
 }
 

@@ -20,12 +20,12 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Exit code and both outputs.
-fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output = kubewright(folder, arguments);
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+pub(crate) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
         let path = folder.path().join(name);

@@ -64,10 +64,10 @@ impl Description {
     }
 
     fn add(&mut self, api_version: &str, schemas: &Value, resources: &Value) {
-        let builtin = schemas.as_object().into_iter().flatten().filter_map(|(name, schema)| {
-            BUILTIN.iter().any(|prefix| name.starts_with(prefix)).then(|| (short(name), schema))
-        });
-        let builtin: Vec<_> = builtin.collect();
+        let is_builtin =
+            |(name, _): &(&String, &Value)| BUILTIN.iter().any(|prefix| name.starts_with(prefix));
+        let schemas = schemas.as_object().into_iter().flatten().filter(is_builtin);
+        let builtin: Vec<_> = schemas.map(|(name, schema)| (short(name), schema)).collect();
         let list = resources["resources"].as_array().map(Vec::as_slice).unwrap_or_default();
         let watchable = |resource: &&Value| {
             resource["verbs"].as_array().is_some_and(|verbs| verbs.contains(&"watch".into()))

@@ -1,0 +1,125 @@
+//! Looks at the documents of a folder, and at what its rules make of them, with the types of their kinds.
+//!
+//! In: what was loaded, kinds. Out: problems, each once, at the place of its author. Never here: printing.
+
+use crate::cli::kinds::Known;
+use crate::cli::preview::Preview;
+use crate::object::Gvk;
+use crate::path::Step;
+use crate::problem::Problem;
+use crate::render::DesiredChild;
+use crate::rule::{Example, Loaded, Rule, StatusRule};
+use crate::schema::{Finding, check_object, check_status, rule_findings};
+use crate::source::Place;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What came out.
+#[derive(Default)]
+pub(super) struct Examined {
+    /// Every mistake, in the order of rules, definitions and examples.
+    pub(super) problems: Vec<Problem>,
+    /// Kinds that could not be checked.
+    pub(super) unknown: BTreeSet<String>,
+    /// How often a rule met an example parent.
+    pub(super) rendered: usize,
+    seen: BTreeSet<Sighting>,
+}
+
+/// What makes findings one mistake of an author, whatever the example or the round of a loop it was met in: code, place,
+/// and path without positions.
+type Sighting = (&'static str, String, Vec<String>);
+
+/// Looks at everything.
+pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
+    let mut examined = Examined::default();
+    for rule in &loaded.rules {
+        examined.note(rule_findings(rule, &kinds.types));
+    }
+    for document in loaded.crds.iter().chain(&loaded.examples) {
+        examined.document(document, kinds);
+    }
+    for example in &loaded.examples {
+        for rule in loaded.rules.iter().filter(|rule| rule.is_for(&example.object)) {
+            examined.pass(rule, example, kinds);
+        }
+    }
+    examined
+}
+
+impl Examined {
+    /// A template that several rules share tells its mistakes several times.
+    fn note(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        for problem in problems {
+            if !self.problems.contains(&problem) {
+                self.problems.push(problem);
+            }
+        }
+    }
+
+    fn finding(&mut self, kind: &str, finding: &Finding, place: Option<Place>) {
+        let name = |step: &Step| match step {
+            Step::Key(name) => Some(name.clone()),
+            Step::Index(_) => None,
+        };
+        let names = finding.path.steps().iter().filter_map(name).collect();
+        let at = place.as_ref().map(ToString::to_string).unwrap_or_default();
+        if self.seen.insert((finding.code, at, names)) {
+            self.problems.push(Problem { place, ..finding.problem(kind) });
+        }
+    }
+
+    fn document(&mut self, document: &Example, kinds: &Known) {
+        let place = |finding: &Finding| Some(document.place_of(&finding.path));
+        self.object(&document.object, kinds, place);
+    }
+
+    fn object(&mut self, object: &Value, kinds: &Known, place: impl Fn(&Finding) -> Option<Place>) {
+        let Some(gvk) = Gvk::of(object) else { return };
+        let Some(findings) = check_object(&kinds.types, object) else {
+            let others = kinds.types.other_versions(&gvk);
+            self.unknown.insert(match others.as_slice() {
+                [] => gvk.to_string(),
+                others => format!("{gvk} (known is {})", others.join(", ")),
+            });
+            return;
+        };
+        let problem =
+            |finding: Finding| Problem { place: place(&finding), ..finding.problem(&gvk.kind) };
+        self.note(findings.into_iter().map(problem));
+    }
+
+    /// One rule and one parent.
+    fn pass(&mut self, rule: &Rule, example: &Example, kinds: &Known) {
+        self.rendered += 1;
+        let preview = match Preview::of(rule, &example.object, kinds) {
+            Ok(preview) => preview,
+            Err(problem) => {
+                self.note([problem.at(example.place.clone())]);
+                return;
+            }
+        };
+        self.note(preview.desired.problems().cloned());
+        for child in &preview.desired.children {
+            self.child(&preview, child, kinds);
+        }
+        if let Some(status) = &rule.status {
+            let gvk = &rule.parent.gvk;
+            for finding in check_status(&kinds.types, gvk, &preview.status_fields()) {
+                let place = place_in_status(status, &finding);
+                self.finding(&gvk.kind, &finding, Some(place));
+            }
+        }
+    }
+
+    fn child(&mut self, preview: &Preview<'_>, child: &DesiredChild, kinds: &Known) {
+        self.object(&child.object, kinds, |finding| preview.place_of(child, &finding.path));
+    }
+}
+
+/// Where the rule writes the status field that a finding is about.
+fn place_in_status(status: &StatusRule, finding: &Finding) -> Place {
+    let name = finding.path.steps().get(1);
+    let named = status.names.iter().find(|(written, _)| name == Some(&written.as_str().into()));
+    named.map_or(&status.place, |(_, place)| place).clone()
+}

@@ -1,0 +1,42 @@
+//! The kinds that a command without a cluster knows.
+//!
+//! In: what was loaded, `--crds`. Out: types and scopes.
+
+use crate::rule::{self, Loaded};
+use crate::schema::Types;
+use crate::scope::Scopes;
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Where definitions of kinds are, beside the rules folder.
+#[derive(Clone, Debug, Args)]
+pub struct Definitions {
+    /// A folder or file with more `CustomResourceDefinitions`, such as those of other operators whose objects the rules
+    /// render; can be given several times.
+    ///
+    /// The definitions in the rules folder and the built-in kinds are known anyway. Objects of kinds that are not known
+    /// are not checked.
+    #[arg(long, value_name = "DIR")]
+    crds: Vec<PathBuf>,
+}
+
+/// What is known of kinds.
+pub(super) struct Known {
+    pub(super) types: Types,
+    pub(super) scopes: Scopes,
+}
+
+impl Definitions {
+    /// Reads them all. Of the folders given only the definitions count.
+    pub(super) fn known(&self, loaded: &Loaded) -> Result<Known, rule::Error> {
+        let mut types = Types::builtin();
+        for path in &self.crds {
+            // There are no templates beside them.
+            let folder = rule::read(path, Path::new(""))?;
+            let others = rule::load(&folder).crds;
+            types = types.with_crds(others.iter().map(|crd| &crd.object));
+        }
+        let types = types.with_crds(loaded.crds.iter().map(|crd| &crd.object));
+        Ok(Known { scopes: Scopes::offline(&types), types })
+    }
+}

@@ -1,0 +1,84 @@
+//! What a rule makes of a parent of which no child exists yet.
+//!
+//! In: a rule, a parent as somebody wrote it, kinds. Out: its children and status, and where a template writes a part of
+//! a child.
+
+use super::kinds::Known;
+use crate::act::{Done, Outcome};
+use crate::fetch::{Live, Observed};
+use crate::object::Gvk;
+use crate::path::Location;
+use crate::problem::Problem;
+use crate::render::{Desired, DesiredChild, Setting, render};
+use crate::rule::Rule;
+use crate::schema::default_parent;
+use crate::scope::{Scope, Scopes};
+use crate::source::Place;
+use crate::status;
+use crate::store::Format;
+use crate::view::View;
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Nothing that is rendered may depend on when that is.
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// A first pass that nobody acts on.
+pub(super) struct Preview<'r> {
+    rule: &'r Rule,
+    observed: Observed,
+    /// What should exist.
+    pub(super) desired: Desired,
+}
+
+impl<'r> Preview<'r> {
+    /// Renders the children of a parent, as the API server would give it: with the defaults of its definition.
+    pub(super) fn of(rule: &'r Rule, parent: &Value, kinds: &Known) -> Result<Self, Problem> {
+        let mut parent = parent.clone();
+        default_parent(&kinds.types, &mut parent);
+        let gvk = Gvk::of(&parent).unwrap_or_else(|| rule.parent.gvk.clone());
+        complete(&mut parent, &gvk, &kinds.scopes);
+        let stored = Format::new(&gvk, false).read(&parent.to_string());
+        let stored = stored.map_err(|error| Problem::new("illegal-object", error.to_string()))?;
+        let observed = Observed { parent: Live::new(Arc::new(stored)), children: BTreeMap::new() };
+        let setting = Setting { scopes: &kinds.scopes, installation: "kubewright", now: NOW };
+        let desired = render(rule, &observed, &setting);
+        Ok(Self { rule, observed, desired })
+    }
+
+    /// The status fields that the rule would write first.
+    pub(super) fn status_fields(&self) -> Map<String, Value> {
+        let kept = |_: &DesiredChild| Ok(Done::Kept);
+        let children = self.desired.children.iter().map(kept).collect();
+        let outcome = Outcome { children, pruned: Vec::new() };
+        let said = status::compute(self.rule, &self.desired, &outcome, &self.observed, NOW);
+        said.fields.unwrap_or_default()
+    }
+
+    /// Where the template writes a part of a child; the child's place in the rule where that cannot be told.
+    pub(super) fn place_of(&self, child: &DesiredChild, part: &Location) -> Option<Place> {
+        let rule = self.rule.child(&child.child)?;
+        let mut view = View::new(self.rule, &self.observed, NOW);
+        view.set_let(self.desired.let_value.clone());
+        for unwanted in &self.desired.unwanted {
+            view.unwanted(unwanted);
+        }
+        let siblings = self.desired.children.iter().filter(|other| other.child == child.child);
+        let nth = siblings.take_while(|other| other.id != child.id).count();
+        let place = self.rule.templates.place(&rule.template, view.context(), nth, part);
+        Some(place.unwrap_or_else(|| rule.place.clone()))
+    }
+}
+
+/// What only the API server gives an object; the values say that they stand in for it.
+fn complete(parent: &mut Value, gvk: &Gvk, scopes: &Scopes) {
+    let Some(metadata) = parent.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    metadata.entry("uid").or_insert(json!("00000000-0000-0000-0000-000000000000"));
+    metadata.entry("resourceVersion").or_insert(json!("1"));
+    metadata.entry("generation").or_insert(json!(1));
+    if scopes.of(&gvk.group_kind()) == Scope::Namespaced {
+        metadata.entry("namespace").or_insert(json!("default"));
+    }
+}
