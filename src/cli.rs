@@ -6,6 +6,8 @@ pub mod check;
 pub mod dev;
 pub mod kinds;
 mod preview;
+pub mod graph;
+pub mod new;
 pub mod render;
 pub mod run;
 pub mod schema;
@@ -76,6 +78,15 @@ pub enum Command {
     /// With the YAML language server, put this on the first line of a rule:
     /// `# yaml-language-server: $schema=rule.schema.json`
     Schema(schema::SchemaArguments),
+    /// Draw the rules, their children and what depends on what; needs no cluster.
+    Graph(graph::GraphArguments),
+    /// Make a rule: from manifests, from a CRD, or a small example to learn from.
+    ///
+    /// `kubewright new shop --from shop.yaml` turns a Deployment, a Service and so on into templates with the parent's CRD
+    /// and an example that renders back the same objects; comments and order stay. `kubewright new backup --crd crd.yaml`
+    /// starts a rule for a kind that exists. `kubewright new greeting` writes a complete commented example. Files that
+    /// exist are never overwritten.
+    New(new::NewArguments),
 }
 
 /// Where rules and templates are.
@@ -118,5 +129,7 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::Check(arguments) => check::check(&arguments, &mut terminal),
         Command::Render(arguments) => render::render(&arguments, &mut terminal),
         Command::Schema(arguments) => schema::schema(&arguments, &mut terminal),
+        Command::Graph(arguments) => graph::graph(&arguments, &mut terminal),
+        Command::New(arguments) => new::new(&arguments, &mut terminal),
     }
 }
