@@ -87,6 +87,8 @@ fn pure_steps_know_no_client_no_async_no_clock_and_no_environment() {
         "problem",
         "report",
         "scope",
+        "scaffold",
+        "graph",
         "status/condition",
         "status/fields",
         "status/standing",
