@@ -4,10 +4,10 @@
 
 pub mod check;
 pub mod dev;
-pub mod kinds;
-mod preview;
 pub mod graph;
+pub mod kinds;
 pub mod new;
+mod preview;
 pub mod render;
 pub mod run;
 pub mod schema;

@@ -94,6 +94,16 @@ impl Desired {
         self.failed.is_none() && self.problems().next().is_none()
     }
 
+    /// What can be seen outside of groups once everything is decided, of objects that exist by then.
+    pub fn view<'a>(&self, rule: &'a Rule, observed: &'a Observed, now: Timestamp) -> View<'a> {
+        let mut view = View::new(rule, observed, now);
+        view.add_let(self.let_value.clone());
+        for ((child, keys), decision) in &self.decisions {
+            view.note(child, keys.clone(), *decision);
+        }
+        view
+    }
+
     /// Every mistake.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
         let of_children = self.stuck.values().filter_map(|stuck| match stuck {

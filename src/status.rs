@@ -46,11 +46,7 @@ pub fn compute(
     after: &Observed,
     now: Timestamp,
 ) -> Said {
-    let mut view = View::new(rule, after, now);
-    view.add_let(desired.let_value.clone());
-    for ((child, keys), decision) in &desired.decisions {
-        view.note(child, keys.clone(), *decision);
-    }
+    let view = desired.view(rule, after, now);
     let lines = standing::of_children(rule, desired, outcome, after, &view);
     let rules = rule.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let (own, kept): (Vec<Condition>, Vec<String>) = if desired.failed.is_some() {

@@ -16,7 +16,6 @@ use crate::scope::{Scope, Scopes};
 use crate::source::Place;
 use crate::status;
 use crate::store::Format;
-use crate::view::View;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -52,7 +51,8 @@ impl<'r> Preview<'r> {
     pub(super) fn status_fields(&self) -> Map<String, Value> {
         let kept = |_: &DesiredChild| Ok(Done::Kept);
         let children = self.desired.children.iter().map(kept).collect();
-        let outcome = Outcome { children, pruned: Vec::new() };
+        let outcome =
+            Outcome { children, pruned: Vec::new(), contested: BTreeMap::new(), look_again: None };
         let said = status::compute(self.rule, &self.desired, &outcome, &self.observed, NOW);
         said.fields.unwrap_or_default()
     }
@@ -60,11 +60,10 @@ impl<'r> Preview<'r> {
     /// Where the template writes a part of a child; the child's place in the rule where that cannot be told.
     pub(super) fn place_of(&self, child: &DesiredChild, part: &Location) -> Option<Place> {
         let rule = self.rule.child(&child.child)?;
-        let mut view = View::new(self.rule, &self.observed, NOW);
-        view.set_let(self.desired.let_value.clone());
-        for unwanted in &self.desired.unwanted {
-            view.unwanted(unwanted);
+        if !child.items.is_empty() {
+            return Some(rule.place.clone());
         }
+        let view = self.desired.view(self.rule, &self.observed, NOW);
         let siblings = self.desired.children.iter().filter(|other| other.child == child.child);
         let nth = siblings.take_while(|other| other.id != child.id).count();
         let place = self.rule.templates.place(&rule.template, view.context(), nth, part);

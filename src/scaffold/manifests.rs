@@ -10,6 +10,7 @@ use super::manifest::{self, Manifest};
 use super::names::{self, Names};
 use super::{Scaffold, crd, verify};
 use crate::problem::Problem;
+use crate::schema::Types;
 use crate::scope::{Scope, Scopes};
 use crate::source::Source;
 use crate::yaml;
@@ -55,14 +56,14 @@ pub fn from_manifests(names: &Names, sources: &[Arc<Source>]) -> Result<Scaffold
 
 /// An object without a namespace can only belong to a parent without one.
 fn scope_of(sources: &[Arc<Source>]) -> Result<Scope, Vec<Problem>> {
-    let scopes = Scopes::offline([]);
+    let scopes = Scopes::offline(&Types::builtin());
     let manifests = manifest::read(sources, &Bookkeeping { namespace: false })?;
     let cluster = |manifest: &Manifest| scopes.of(&manifest.gvk.group_kind()) == Scope::Cluster;
     Ok(if manifests.iter().any(cluster) { Scope::Cluster } else { Scope::Namespaced })
 }
 
 fn check(manifests: &[Manifest], scope: Scope) -> Vec<Problem> {
-    let scopes = Scopes::offline([]);
+    let scopes = Scopes::offline(&Types::builtin());
     let mut problems = Vec::new();
     let first = manifests.iter().find_map(|manifest| manifest.namespace.as_deref());
     for manifest in manifests {

@@ -8,6 +8,7 @@ use crate::object::Gvk;
 use crate::owned;
 use crate::render::{Desired, Setting, render};
 use crate::rule::{Example, Rule};
+use crate::schema::{Types, default_parent};
 use crate::scope::{Scope, Scopes};
 use crate::store::Format;
 use k8s_openapi::jiff::Timestamp;
@@ -17,9 +18,11 @@ use std::sync::Arc;
 
 /// What a rule wants for a parent of which nothing exists yet.
 pub(super) fn desired(rule: &Rule, parent: &Value, crds: &[Example]) -> Desired {
-    let scopes = Scopes::offline(crds.iter().map(|crd| &crd.object));
+    let types = Types::builtin().with_crds(crds.iter().map(|crd| &crd.object));
+    let scopes = Scopes::offline(&types);
     let gvk = &rule.parent.gvk;
     let mut parent = parent.clone();
+    default_parent(&types, &mut parent);
     if let Some(metadata) = parent.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("uid".into(), json!("00000000-0000-0000-0000-000000000000"));
         metadata.insert("resourceVersion".into(), json!("1"));

@@ -7,12 +7,12 @@
 
 mod check;
 mod commands;
-mod groups;
-mod reference;
-mod schema;
 mod graph;
+mod groups;
 mod new;
 mod program;
+mod reference;
+mod schema;
 mod second_pass;
 mod shipped;
 mod tidy;
