@@ -210,15 +210,17 @@ async fn found(
     live: Live,
     owner: &Owner<'_>,
 ) -> Result<Done, Trouble> {
+    // No cache shows it, so that none would tell us when it is gone.
+    let leaving = || Trouble::Refused(Refusal::stale("it is being deleted"));
     if live.is_remains(owner) {
-        return Ok(Done::WaitingGone);
+        return Err(leaving());
     }
     if let Some(why) = live.not_ours(owner) {
         return Err(Trouble::NotOurs(taken(child, &why)));
     }
     match judge(child, &live, None, owner.manager).0 {
         Action::Apply(reason) => apply(cluster, child, &live, reason, None, owner).await,
-        Action::WaitGone => Ok(Done::WaitingGone),
+        Action::WaitGone => Err(leaving()),
         _ => Ok(Done::Found(Box::new(live))),
     }
 }

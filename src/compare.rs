@@ -216,10 +216,10 @@ pub(crate) fn lost(child: &DesiredChild, live: &Live, manager: &str) -> Vec<Held
     else {
         return Vec::new();
     };
-    let managed = whole.pointer("/metadata/managedFields").unwrap_or(&serde_json::Value::Null);
+    let entries = whole.pointer("/metadata/managedFields").unwrap_or(&serde_json::Value::Null);
     let lost = mismatches.iter().filter(|mismatch| matches!(mismatch, Mismatch::NotOwned(_)));
     lost.map(|mismatch| {
-        let holders = owned::holders(managed, mismatch.path(), &child.object);
+        let holders = owned::holders(entries, mismatch.path(), &child.object);
         let holders: Vec<String> = holders.iter().map(ToString::to_string).collect();
         HeldField { field: mismatch.path().to_string(), holder: holders.join(" and ") }
     })

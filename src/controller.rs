@@ -114,6 +114,17 @@ impl Controller {
         }
     }
 
+    /// Kinds were installed or changed: rules that miss something ask for it at once. Without this they notice by
+    /// themselves, within a minute.
+    pub fn kinds_changed(&self) {
+        for attached in lock(&self.rules).values() {
+            for gvk in attached.rule.kinds().chain([&attached.rule.parent.gvk]) {
+                self.cluster.kinds.forget(gvk);
+            }
+            attached.kinds_changed();
+        }
+    }
+
     /// Waits until every rule is attached and nothing is left to do now.
     pub async fn settled(&self) {
         loop {
@@ -188,10 +199,13 @@ impl Controller {
         ended.next
     }
 
-    /// What is remembered between passes, unless the rule was removed meanwhile.
+    /// What is remembered between passes, unless rule or parent went meanwhile.
     fn keep(&self, key: &Key, memory: Memory, report: Option<Report>) {
         let rules = lock(&self.rules);
-        if !rules.contains_key(&key.rule) {
+        let gone = |attached: &Arc<Attached>| {
+            attached.is_ready() && attached.parent(&key.parent).is_none()
+        };
+        if rules.get(&key.rule).is_none_or(gone) {
             return;
         }
         lock(&self.memories).insert(key.clone(), memory);

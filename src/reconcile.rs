@@ -58,7 +58,7 @@ pub struct Memory {
 pub struct Ended {
     /// When to look again.
     pub next: Next,
-    /// What it found, unless it left the parent alone.
+    /// What it found.
     pub report: Option<Report>,
     /// Objects that should be ours and are somebody else's.
     pub taken: Vec<ObjectId>,
@@ -99,9 +99,9 @@ impl Next {
 
 /// Runs one pass.
 pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
-    let paused = scene.parent.annotation(annotation::PAUSED).as_deref() == Some("true");
-    if scene.parent.terminating || paused {
-        return Ended::default();
+    if let Some(why) = left_alone(&scene.parent) {
+        let report = Report::left_alone(&scene.rule.name, &scene.parent.id, why);
+        return Ended { report: Some(report), ..Ended::default() };
     }
     let manager = marks::manager(&scene.rule.name, &scene.parent.id);
     let observed = scene.observe(&manager);
@@ -141,6 +141,15 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
     }
+}
+
+/// Why nothing is to be done about a parent, whatever its rule says.
+fn left_alone(parent: &Stored) -> Option<&'static str> {
+    let is_paused = || parent.annotation(annotation::PAUSED).as_deref() == Some("true");
+    if parent.terminating {
+        return Some("it is being deleted");
+    }
+    is_paused().then_some("it is paused")
 }
 
 /// What a person edits in a parent.
@@ -190,10 +199,9 @@ fn after_trouble(trouble: &Trouble) -> Next {
     match trouble {
         // We may have missed how it became free. No request is sent before its time.
         Trouble::NotOurs(_) => Next::FAILED,
-        // Whoever watches the lists wakes all parents when there is more to see.
-        Trouble::Unseen(_) => Next::default(),
-        // Its own time comes with the outcome.
-        Trouble::Held(_) | Trouble::Contested(_) => Next::default(),
+        // Whoever watches the lists wakes all parents when there is more to see; the time of the others comes with the
+        // outcome.
+        Trouble::Unseen(_) | Trouble::Held(_) | Trouble::Contested(_) => Next::default(),
         Trouble::Refused(refusal) => match refusal.class {
             Class::Permanent
             | Class::Forbidden

@@ -80,6 +80,11 @@ impl Refusal {
         Self::read(error, Texts::Hidden)
     }
 
+    /// Something that is judged again in a moment.
+    pub fn stale(message: &str) -> Self {
+        Self { class: Class::Stale, message: message.to_owned() }
+    }
+
     fn read(error: &kube::Error, texts: Texts) -> Self {
         match error {
             kube::Error::Api(status) => {
@@ -157,7 +162,7 @@ static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// The rows of `apply-and-compare` section 3.5, measured on 1.37: the server dresses mistakes in an applied object as 500.
 fn classify(answer: &Answer<'_>) -> Refusal {
     let refusal = |class| Refusal { class, message: stable(answer.message) };
-    let stale = || Refusal { class: Class::Stale, message: "it changed meanwhile".into() };
+    let stale = || Refusal::stale("it changed meanwhile");
     let not_found = answer.code == 404 && answer.reason == "NotFound";
     match answer.code {
         404 if not_found && answer.message.starts_with("namespaces ") => {

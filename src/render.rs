@@ -162,11 +162,12 @@ impl Desired {
         setting: &Setting<'_>,
     ) {
         let view = &frame.view;
-        let objects = frame.wanted.clone().and_then(|wanted| match wanted {
-            true if wants(child, view)? => {
+        let objects = frame.wanted.clone().and_then(|wanted| {
+            if wanted && wants(child, view)? {
                 child::objects(rule, child, view, observed, setting).map(Some)
+            } else {
+                Ok(None)
             }
-            _ => Ok(None),
         });
         let decision = match objects {
             Ok(None) => Decision::Unwanted,

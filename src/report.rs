@@ -23,6 +23,20 @@ pub struct Report {
     pub fields: Vec<(String, Value)>,
 }
 
+impl Report {
+    /// Of a parent that is paused or being deleted.
+    pub fn left_alone(rule: &str, parent: &ObjectId, why: &str) -> Self {
+        Self {
+            rule: rule.to_owned(),
+            parent: parent.clone(),
+            state: State::InProgress,
+            message: why.to_owned(),
+            children: Vec::new(),
+            fields: Vec::new(),
+        }
+    }
+}
+
 /// One child after a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChildReport {

@@ -10,12 +10,12 @@ use super::run::{ended, load, user_agent};
 use super::{Exit, Folders, Terminal};
 use crate::control_plane::{self, ControlPlane};
 use crate::controller::{Controller, Options, Running};
+use crate::object::ObjectId;
 use crate::report::{Report, State, tree};
 use crate::rule::Loaded;
 use crate::watch;
 use clap::Args;
 use install::Installer;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -166,12 +166,9 @@ async fn once(
     terminal.print(&tree(&reports, terminal.style));
     let count = |state| reports.iter().filter(|report| report.state == state).count();
     let ready = count(State::Ready);
-    for (rule, parent) in &wanted {
-        if !reports
-            .iter()
-            .any(|report| report.rule == *rule && report.parent.to_string() == *parent)
-        {
-            terminal.error(&format!("rule {rule} never got to {parent}"));
+    for wanted in &wanted {
+        if !reports.iter().any(|report| wanted.is_of(report)) {
+            terminal.error(&format!("rule {} never got to {}", wanted.rule, wanted.parent));
         }
     }
     if !in_time {
@@ -184,31 +181,46 @@ async fn once(
     in_time && ready == reports.len() && ready == wanted.len()
 }
 
-/// Rule and parent of every example, as reports name them.
-fn wanted(loaded: &Loaded) -> BTreeSet<(String, String)> {
-    let mut wanted = BTreeSet::new();
+/// A rule and an example parent of it.
+struct Wanted {
+    rule: Arc<str>,
+    parent: ObjectId,
+}
+
+impl Wanted {
+    /// An example of a cluster-scoped kind has no namespace, which only the API server knows.
+    fn is_of(&self, report: &Report) -> bool {
+        let (wanted, parent) = (&self.parent, &report.parent);
+        report.rule == *self.rule
+            && (&parent.kind, &parent.name) == (&wanted.kind, &wanted.name)
+            && (parent.namespace.is_empty() || parent.namespace == wanted.namespace)
+    }
+}
+
+fn wanted(loaded: &Loaded) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
     for example in &loaded.examples {
         for rule in loaded.rules.iter().filter(|rule| rule.is_for(&example.object)) {
-            wanted.insert((rule.name.to_string(), install::id_of(&example.object).to_string()));
+            let parent = install::id_of(&example.object);
+            wanted.push(Wanted { rule: Arc::clone(&rule.name), parent });
         }
     }
     wanted
 }
 
 /// Waits until every parent is ready, or failed with nothing left to do.
-async fn converged(controller: &Arc<Controller>, wanted: &BTreeSet<(String, String)>) {
+async fn converged(controller: &Arc<Controller>, wanted: &[Wanted]) {
     loop {
         // Made before looking, so that a change in between is not missed.
         let changed = controller.changed();
         tokio::pin!(changed);
         changed.as_mut().enable();
         let reports = controller.reports();
-        let state = |(rule, parent): &(String, String)| {
-            let of =
-                |report: &&Report| report.rule == *rule && report.parent.to_string() == *parent;
-            reports.iter().find(of).map_or(State::InProgress, |report| report.state)
+        let state = |wanted: &Wanted| {
+            let report = reports.iter().find(|report| wanted.is_of(report));
+            report.map_or(State::InProgress, |report| report.state)
         };
-        if wanted.iter().all(|key| state(key) != State::InProgress) {
+        if wanted.iter().all(|wanted| state(wanted) != State::InProgress) {
             controller.settled().await;
             let settled = controller.reports();
             if settled == reports {

@@ -2,13 +2,14 @@
 
 use crate::problem::Problem;
 use crate::report::Style;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Standard output and error of a command.
 pub struct Terminal {
     /// How trees are drawn on standard output.
     pub style: Style,
     colour_errors: bool,
+    closed: bool,
 }
 
 impl Default for Terminal {
@@ -26,6 +27,7 @@ impl Terminal {
         Self {
             style: Style { colour: colour && out, unicode: out },
             colour_errors: colour && error,
+            closed: false,
         }
     }
 
@@ -37,7 +39,13 @@ impl Terminal {
     /// Prints a result. A reader that went away (`| head`) is no reason to fail.
     pub fn print(&mut self, text: &str) {
         let mut out = std::io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        self.closed |= printed.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+    }
+
+    /// Whether the reader of standard output went away.
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Tells about progress, on standard error.

@@ -28,8 +28,7 @@ pub(super) struct Attached {
     pub(super) rule: Arc<Rule>,
     ear: Arc<Ear>,
     shape: Mutex<Option<Arc<Shape>>>,
-    /// Rung when the shape may be out of date.
-    doubt: Arc<Notify>,
+    bells: Arc<Bells>,
     /// Declared status fields that the shape has no place for.
     lacking: Mutex<BTreeSet<String>>,
     parents: Mutex<Vec<Hold>>,
@@ -40,6 +39,15 @@ pub(super) struct Attached {
     kinds: BTreeSet<Gvk>,
     scopes: Mutex<Arc<Scopes>>,
     task: Mutex<Option<AbortHandle>>,
+}
+
+/// What makes the task ask the API server again.
+#[derive(Default)]
+struct Bells {
+    /// The shape may be out of date.
+    doubt: Notify,
+    /// Kinds came or changed: no need to be patient.
+    changed: Notify,
 }
 
 /// A watch and our ear at it. The subscription goes first.
@@ -60,7 +68,7 @@ pub(super) fn attach(
         ear: Arc::new(Ear::new(&rule.name, &controller.queue)),
         rule,
         shape: Mutex::default(),
-        doubt: Arc::default(),
+        bells: Arc::default(),
         lacking: Mutex::default(),
         parents: Mutex::default(),
         children: Mutex::default(),
@@ -116,7 +124,12 @@ impl Attached {
     /// The shape does not fit what the rule says, or what the API server answers: perhaps the kind has changed.
     pub(super) fn doubt_shape(&self, lacking: BTreeSet<String>) {
         *lock(&self.lacking) = lacking;
-        self.doubt.notify_one();
+        self.bells.doubt.notify_one();
+    }
+
+    /// Kinds were installed or changed.
+    pub(super) fn kinds_changed(&self) {
+        self.bells.changed.notify_one();
     }
 
     /// Looks at a parent again because of something else than a change.

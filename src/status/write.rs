@@ -149,20 +149,16 @@ impl StatusMemory {
         status: &Map<String, Value>,
         refusal: Refusal,
     ) -> Result<Sent, Refusal> {
-        match &mut self.refused {
+        if let Some(refused) = &mut self.refused {
             // That was the rest of one that was refused before.
-            Some(refused) => refused.wholly = true,
-            None => {
-                let wholly = status.keys().all(|field| *field == "conditions");
-                let until = Instant::now() + BACKSTOP;
-                let (status, refusal) = (timeless(status), refusal.clone());
-                self.refused = Some(Refused { status, refusal, wholly, until });
-                if !wholly {
-                    return Ok(Sent::Later(PACE.base));
-                }
-            }
+            refused.wholly = true;
+            return Err(refusal);
         }
-        Err(refusal)
+        let wholly = status.keys().all(|field| *field == "conditions");
+        let until = Instant::now() + BACKSTOP;
+        let (status, why) = (timeless(status), refusal.clone());
+        self.refused = Some(Refused { status, refusal: why, wholly, until });
+        if wholly { Err(refusal) } else { Ok(Sent::Later(PACE.base)) }
     }
 
     /// How long it is too early to send something.

@@ -4,7 +4,7 @@ use crate::sandbox::{Sandbox, condition};
 use serde_json::{Value, json};
 
 /// A status as most kinds declare it.
-fn with_conditions(more: Value) -> Value {
+fn with_conditions(more: &Value) -> Value {
     let condition = json!({"type": "object", "required": ["type", "status"], "properties": {
         "type": {"type": "string"}, "status": {"type": "string"}, "reason": {"type": "string"},
         "message": {"type": "string"}, "observedGeneration": {"type": "integer"},
@@ -46,7 +46,7 @@ pub(crate) async fn a_parents_kind_may_come_after_its_rule() {
         "  status:\n    fields: |\n      size: {{ parent.spec.size }}\n",
     );
     let mut sandbox = Sandbox::with("late-parent", &rule, &[("config.yaml", CONFIG)]).await;
-    sandbox.kind_is("Late", with_conditions(json!({"size": {"type": "integer"}}))).await;
+    sandbox.kind_is("Late", with_conditions(&json!({"size": {"type": "integer"}}))).await;
     sandbox.is("Late", "one", json!({"size": 3})).await;
     let one = sandbox
         .until("Late", "one", "is ready", |object| condition(object, "Ready").0 == "True")
@@ -63,12 +63,12 @@ pub(crate) async fn a_status_field_may_come_after_its_rule() {
         "  status:\n    fields: |\n      size: {{ parent.spec.size }}\n",
     );
     let mut sandbox = Sandbox::with("late-field", &rule, &[("config.yaml", CONFIG)]).await;
-    sandbox.kind_is("Growing", with_conditions(json!({}))).await;
+    sandbox.kind_is("Growing", with_conditions(&json!({}))).await;
     sandbox.is("Growing", "one", json!({"size": 3})).await;
     sandbox
         .until("Growing", "one", "is ready", |object| condition(object, "Ready").0 == "True")
         .await;
-    sandbox.kind_is("Growing", with_conditions(json!({"size": {"type": "integer"}}))).await;
+    sandbox.kind_is("Growing", with_conditions(&json!({"size": {"type": "integer"}}))).await;
     sandbox.is("Growing", "one", json!({"size": 4})).await;
     sandbox.until("Growing", "one", "has its size", |object| object["status"]["size"] == 4).await;
     sandbox.stop().await;
@@ -86,7 +86,7 @@ spec: {size: {{ parent.spec.size }}}
 ";
     let templates = [("config.yaml", CONFIG), ("gadget.yaml", gadget)];
     let mut sandbox = Sandbox::with("late-child", &rule, &templates).await;
-    sandbox.kind_is("Owner", with_conditions(json!({}))).await;
+    sandbox.kind_is("Owner", with_conditions(&json!({}))).await;
     sandbox.is("Owner", "one", json!({"size": 3})).await;
     let waits = |object: &Value| {
         condition(object, "Reconciling").1.contains("gadget: the API server serves no")
@@ -114,7 +114,7 @@ pub(crate) async fn a_rule_may_change_while_its_passes_run() {
     let extra = "apiVersion: v1\nkind: Secret\nmetadata: {name: {{ parent.metadata.name }}}\n";
     let templates = [("config.yaml", CONFIG), ("extra.yaml", extra)];
     let mut sandbox = Sandbox::with("in-flight", &rule, &templates).await;
-    sandbox.kind_is("Edited", with_conditions(json!({}))).await;
+    sandbox.kind_is("Edited", with_conditions(&json!({}))).await;
     for number in 0..10 {
         sandbox.is("Edited", &format!("e-{number}"), json!({"size": 0})).await;
     }
@@ -156,7 +156,7 @@ pub(crate) async fn a_childs_kind_may_be_forbidden() {
         right("", &["configmaps"], &["get", "list", "watch", "create", "patch", "delete"]),
     ]);
     let mut sandbox = Sandbox::limited("forbidden-list", &rule, &templates, rights).await;
-    sandbox.kind_is("Guarded", with_conditions(json!({}))).await;
+    sandbox.kind_is("Guarded", with_conditions(&json!({}))).await;
     sandbox.is("Guarded", "one", json!({"size": 3})).await;
     let waits = |object: &Value| {
         condition(object, "Reconciling").1.contains("secret: secrets cannot be listed")
@@ -192,7 +192,7 @@ pub(crate) async fn a_write_may_be_forbidden() {
     ]);
     let templates = [("config.yaml", CONFIG)];
     let mut sandbox = Sandbox::limited("forbidden-write", &rule, &templates, rights).await;
-    sandbox.kind_is("Unwritable", with_conditions(json!({}))).await;
+    sandbox.kind_is("Unwritable", with_conditions(&json!({}))).await;
     sandbox.is("Unwritable", "one", json!({"size": 3})).await;
     let is_stalled = |object: &Value| condition(object, "Stalled").0 == "True";
     let one = sandbox.until("Unwritable", "one", "is stalled", is_stalled).await;
@@ -228,7 +228,7 @@ spec: {size: {{ parent.spec.size }}}
 ";
     let templates = [("config.yaml", CONFIG), ("gadget.yaml", gadget)];
     let mut sandbox = Sandbox::with("returning", &rule, &templates).await;
-    sandbox.kind_is("Returning", with_conditions(json!({}))).await;
+    sandbox.kind_is("Returning", with_conditions(&json!({}))).await;
     sandbox.kind_is("Fleeting", json!({"type": "object"})).await;
     sandbox.is("Returning", "one", json!({"size": 3})).await;
     let is_ready = |object: &Value| condition(object, "Ready").0 == "True";

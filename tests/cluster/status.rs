@@ -25,7 +25,7 @@ spec:
     )
 }
 
-fn list(kind: &str, of_condition: Value) -> Value {
+fn list(kind: &str, of_condition: &Value) -> Value {
     let mut list =
         json!({"type": "array", "items": {"type": "object", "properties": of_condition}});
     if kind == "keyed" {
@@ -42,7 +42,7 @@ fn usual() -> Value {
            "lastTransitionTime": {"type": "string", "format": "date-time"}})
 }
 
-fn status(properties: Value) -> Value {
+fn status(properties: &Value) -> Value {
     json!({"type": "object", "properties": properties})
 }
 
@@ -72,8 +72,8 @@ pub(crate) async fn a_refused_field_is_told_in_the_conditions_and_sent_once() {
     let rule = rule("refused-status", "Refusing", fields);
     let mut sandbox = Sandbox::with("refused-status", &rule, &[("config.yaml", CONFIG)]).await;
     let properties = json!({"size": {"type": "integer"}, "good": {"type": "string"},
-                            "conditions": list("keyed", usual())});
-    sandbox.kind_is("Refusing", status(properties)).await;
+                            "conditions": list("keyed", &usual())});
+    sandbox.kind_is("Refusing", status(&properties)).await;
     sandbox.is("Refusing", "one", json!({"size": 1})).await;
     let one = until_ready(&sandbox, "Refusing").await;
     assert_eq!((&one["status"]["size"], &one["status"]["good"]), (&json!(1), &json!("fine")));
@@ -102,7 +102,7 @@ pub(crate) async fn short_conditions_get_what_they_have_a_place_for() {
     let rule = rule("short-conditions", "Short", "    conditions: []\n");
     let mut sandbox = Sandbox::with("short-conditions", &rule, &[("config.yaml", CONFIG)]).await;
     let short = json!({"type": {"type": "string"}, "status": {"type": "string"}});
-    sandbox.kind_is("Short", status(json!({"conditions": list("keyed", short)}))).await;
+    sandbox.kind_is("Short", status(&json!({"conditions": list("keyed", &short)}))).await;
     sandbox.is("Short", "one", json!({})).await;
     until_ready(&sandbox, "Short").await;
     assert_eq!(a_pass(&sandbox, "Short", "one").await, [0; 0]);
@@ -113,8 +113,8 @@ pub(crate) async fn short_conditions_get_what_they_have_a_place_for() {
 pub(crate) async fn a_list_of_conditions_without_keys_is_shared() {
     let rule = rule("atomic", "Atomic", "    fields: |\n      size: {{ parent.spec.size }}\n");
     let mut sandbox = Sandbox::with("atomic", &rule, &[("config.yaml", CONFIG)]).await;
-    let properties = json!({"size": {"type": "integer"}, "conditions": list("atomic", usual())});
-    sandbox.kind_is("Atomic", status(properties)).await;
+    let properties = json!({"size": {"type": "integer"}, "conditions": list("atomic", &usual())});
+    sandbox.kind_is("Atomic", status(&properties)).await;
     sandbox.is("Atomic", "one", json!({"size": 1})).await;
     let one = until_ready(&sandbox, "Atomic").await;
     let mut conditions = one["status"]["conditions"].as_array().unwrap().clone();
@@ -145,8 +145,8 @@ pub(crate) async fn a_status_with_defaults_comes_to_rest() {
     let item = json!({"type": "object", "properties": {
         "name": {"type": "string"}, "kind": {"type": "string", "default": "k"}}});
     let properties = json!({"nested": nested, "list": {"type": "array", "items": item},
-        "ratio": {"type": "number"}, "conditions": list("keyed", usual())});
-    sandbox.kind_is("Defaulted", status(properties)).await;
+        "ratio": {"type": "number"}, "conditions": list("keyed", &usual())});
+    sandbox.kind_is("Defaulted", status(&properties)).await;
     sandbox.is("Defaulted", "one", json!({"size": 1})).await;
     until_ready(&sandbox, "Defaulted").await;
     let one = sandbox.get("Defaulted", "one").await;
@@ -179,8 +179,8 @@ pub(crate) async fn a_failed_let_keeps_conditions_and_fields() {
     let text =
         text.replace("  children:\n", "  let: |\n    size: {{ parent.spec.size }}\n  children:\n");
     let mut sandbox = Sandbox::with("failed-let", &text, &[("config.yaml", CONFIG)]).await;
-    let properties = json!({"size": {"type": "integer"}, "conditions": list("keyed", usual())});
-    sandbox.kind_is("Lettered", status(properties)).await;
+    let properties = json!({"size": {"type": "integer"}, "conditions": list("keyed", &usual())});
+    sandbox.kind_is("Lettered", status(&properties)).await;
     sandbox.is("Lettered", "one", json!({"size": 3})).await;
     let before = until_ready(&sandbox, "Lettered").await;
     sandbox.is("Lettered", "one", json!({"other": 3})).await;
@@ -200,7 +200,7 @@ pub(crate) async fn a_failed_let_keeps_conditions_and_fields() {
 pub(crate) async fn a_fight_over_the_status_is_slowed_down() {
     let rule = rule("status-fight", "Disputed", "    conditions: []\n");
     let mut sandbox = Sandbox::with("status-fight", &rule, &[("config.yaml", CONFIG)]).await;
-    sandbox.kind_is("Disputed", status(json!({"conditions": list("keyed", usual())}))).await;
+    sandbox.kind_is("Disputed", status(&json!({"conditions": list("keyed", &usual())}))).await;
     sandbox.is("Disputed", "one", json!({})).await;
     until_ready(&sandbox, "Disputed").await;
     let before = sandbox.writes().len();

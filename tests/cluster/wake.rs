@@ -3,7 +3,7 @@
 use crate::sandbox::{Sandbox, condition};
 use serde_json::json;
 
-/// A rule for WebApps with ConfigMaps as children; `children` and `status` are the rest of its spec.
+/// A rule for `WebApp`s with ConfigMaps as children; `children` and `status` are the rest of its spec.
 fn rule(name: &str, children: &str, status: &str) -> String {
     format!(
         "\

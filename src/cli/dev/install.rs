@@ -2,7 +2,7 @@
 //!
 //! In: loaded documents. Out: applied objects, or which document was refused and why. Never here: a cluster of others.
 
-use crate::object::{Gvk, ObjectId, metadata};
+use crate::object::{GroupKind, Gvk, ObjectId, metadata};
 use crate::refusal::Refusal;
 use crate::rule::{Example, Loaded};
 use crate::watch::{KindError, Kinds, Resource};
@@ -10,6 +10,7 @@ use kube::Client;
 use kube::api::{Patch, PatchParams};
 use kube::core::Request;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,8 +49,7 @@ pub(super) struct Installer {
 /// The identity of an example; the API server would put it into `default` too.
 pub(super) fn id_of(object: &Value) -> ObjectId {
     let kind = Gvk::of(object).map(|gvk| gvk.group_kind());
-    let kind = kind
-        .unwrap_or_else(|| crate::object::GroupKind { group: String::new(), kind: String::new() });
+    let kind = kind.unwrap_or_else(|| GroupKind { group: String::new(), kind: String::new() });
     let namespace = metadata(object, "namespace").unwrap_or("default");
     ObjectId::new(&Arc::new(kind), namespace, metadata(object, "name").unwrap_or_default())
 }
@@ -61,27 +61,30 @@ impl Installer {
 
     /// CRDs first, then the parents, each with its namespace.
     pub(super) async fn install(&self, loaded: &Loaded) -> Result<(), Error> {
+        let mut brought = BTreeSet::new();
         for example in &loaded.crds {
-            self.apply(example).await?;
-            if let Some(gvk) = first_version(&example.object) {
-                self.kinds.forget(&gvk);
-            }
+            self.apply(example, &brought).await?;
+            brought.extend(kind_of(&example.object));
         }
         for example in &loaded.examples {
-            self.apply(example).await?;
+            self.apply(example, &brought).await?;
         }
         Ok(())
     }
 
-    async fn apply(&self, example: &Example) -> Result<(), Error> {
+    /// `brought` are kinds whose CRD was installed a moment ago.
+    async fn apply(&self, example: &Example, brought: &BTreeSet<GroupKind>) -> Result<(), Error> {
         let place = example.place.to_string();
         let refused = |error: kube::Error| Error::Refused {
             place: place.clone(),
             refusal: Refusal::from(error),
         };
         let Some(gvk) = Gvk::of(&example.object) else { return Ok(()) };
-        let resource =
-            self.served(&gvk).await.map_err(|error| Error::Kind { place: place.clone(), error })?;
+        let is_new = brought.contains(&gvk.group_kind());
+        let resource = self
+            .served(&gvk, is_new)
+            .await
+            .map_err(|error| Error::Kind { place: place.clone(), error })?;
         let mut object = example.object.clone();
         let id = id_of(&object);
         let namespace = resource.namespaced.then_some(&*id.namespace);
@@ -92,17 +95,17 @@ impl Installer {
         self.send(&resource, namespace, &id.name, &object).await.map_err(refused)
     }
 
-    /// Waits a while for a kind whose CRD was installed a moment ago.
-    async fn served(&self, gvk: &Gvk) -> Result<Resource, KindError> {
+    /// Waits a while for a kind whose CRD was installed a moment ago; no other will come by waiting.
+    async fn served(&self, gvk: &Gvk, is_new: bool) -> Result<Resource, KindError> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
+            // What was learned before the CRD came says nothing.
+            self.kinds.forget(gvk);
             match self.kinds.resolve(gvk).await {
                 Ok(kind) => return Ok(kind.resource.clone()),
+                Err(error @ KindError::Unknown(_)) if !is_new => return Err(error),
                 Err(error) if tokio::time::Instant::now() > deadline => return Err(error),
-                Err(_) => {
-                    self.kinds.forget(gvk);
-                    tokio::time::sleep(Duration::from_millis(200)).await;
-                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
             }
         }
     }
@@ -129,12 +132,8 @@ impl Installer {
     }
 }
 
-/// The kind that a CRD brings, in its first version.
-fn first_version(crd: &Value) -> Option<Gvk> {
+/// The kind that a CRD brings.
+fn kind_of(crd: &Value) -> Option<GroupKind> {
     let text = |pointer| crd.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-    Some(Gvk {
-        group: text("/spec/group")?,
-        version: text("/spec/versions/0/name")?,
-        kind: text("/spec/names/kind")?,
-    })
+    Some(GroupKind { group: text("/spec/group")?, kind: text("/spec/names/kind")? })
 }

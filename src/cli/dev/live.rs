@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 /// Editors write in several steps: changes this close together count as one.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 
-/// Shows the tree until the session is dropped; ends by itself only with an error.
+/// Shows the tree until the session is dropped; ends by itself only with an error, or when nobody reads it any more.
 pub(super) async fn live(
     session: Session,
     arguments: &DevArguments,
@@ -26,6 +26,12 @@ pub(super) async fn live(
     let mut health = tokio::time::interval(Duration::from_secs(5));
     loop {
         draw(&controller.reports(), terminal, &mut shown);
+        if terminal.is_closed() {
+            // Nobody reads on, as after `| head`.
+            session.running.stop().await;
+            session.plane.stop().await?;
+            return Ok(Exit::Fine);
+        }
         tokio::select! {
             () = controller.changed() => tokio::time::sleep(DEBOUNCE / 2).await,
             Some(()) = edits.recv() => {
@@ -88,6 +94,7 @@ async fn reload(
     if let Err(error) = session.installer.install(&loaded).await {
         terminal.error(&error.to_string());
     }
+    session.running.controller.kinds_changed();
     // A file that is no YAML hides the names of its rules: then nothing counts as removed.
     let keep_all = loaded.problems.len() > loaded.bad.len() || loaded.rules.is_empty();
     let mut wanted = loaded.rules;

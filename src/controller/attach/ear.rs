@@ -59,7 +59,8 @@ impl Ear {
     /// Wakes the parent that the child's mark names, the one it named before (a mark can be damaged), and those who
     /// want the object but found it to be somebody else's.
     pub(super) fn child(&self, change: &Change) {
-        let (before, after) = (self.parent_of(&change.before), self.parent_of(&change.after));
+        let (before, after) =
+            (self.parent_of(change.before.as_ref()), self.parent_of(change.after.as_ref()));
         let other = before.filter(|before| after.as_ref() != Some(before));
         let waiting = lock(&self.wanted).by_object.get(&change.id).cloned().unwrap_or_default();
         for parent in other.into_iter().chain(after).chain(waiting) {
@@ -67,8 +68,8 @@ impl Ear {
         }
     }
 
-    fn parent_of(&self, stored: &Option<Arc<Stored>>) -> Option<ObjectId> {
-        let mark = Mark::parse(&stored.as_ref()?.annotation(annotation::CHILD)?)?;
+    fn parent_of(&self, stored: Option<&Arc<Stored>>) -> Option<ObjectId> {
+        let mark = Mark::parse(&stored?.annotation(annotation::CHILD)?)?;
         if *mark.rule == *self.rule { mark.parent_id() } else { None }
     }
 

@@ -4,7 +4,7 @@
 //! see than before. It ends when nothing is lacking, or with the rule. Never here: a strong reference over a wait, which
 //! would keep a replaced rule alive.
 
-use super::{Attached, Ear, unlisted};
+use super::{Attached, Bells, Ear, unlisted};
 use crate::controller::{Controller, lock};
 use crate::fetch::ChildCache;
 use crate::marks::label;
@@ -21,7 +21,8 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 /// How often what the API server does not offer yet (a kind, its schema) is asked for again.
-const ASK_AGAIN: Backoff = Backoff { base: Duration::from_secs(2), cap: Duration::from_mins(1) };
+const ASK_AGAIN: Backoff =
+    Backoff { base: Duration::from_millis(500), cap: Duration::from_mins(1) };
 
 /// How long the first passes wait for a list that fails: less would make a hiccup at the start look like trouble.
 const FIRST_LISTS: Duration = Duration::from_secs(5);
@@ -51,16 +52,13 @@ impl Task {
         self.open();
         self.asked = 0;
         loop {
-            let Some(doubt) = self.attached.upgrade().map(|attached| Arc::clone(&attached.doubt))
-            else {
-                return;
-            };
-            let unlisted = self.unlisted();
-            let lacks = self.lacks();
+            let Some(bells) = self.bells() else { return };
+            let (unlisted, lacks) = (self.unlisted(), self.lacks());
             let news = tokio::select! {
                 news = self.ask_again(), if lacks => news,
                 () = any_listed(&unlisted), if !unlisted.is_empty() => true,
-                () = doubt.notified(), if !lacks => self.ask_again().await,
+                () = bells.doubt.notified(), if !lacks => self.ask_again().await,
+                () = bells.changed.notified(), if !lacks => self.ask().await,
             };
             if news {
                 self.asked = 0;
@@ -69,9 +67,18 @@ impl Task {
         }
     }
 
+    /// Waits until it is time to ask again, or until somebody knows that there is something new.
     async fn pause(&mut self) {
         self.asked = self.asked.saturating_add(1);
-        sleep(ASK_AGAIN.delay(self.asked, random())).await;
+        let Some(bells) = self.bells() else { return };
+        tokio::select! {
+            () = sleep(ASK_AGAIN.delay(self.asked, random())) => {}
+            () = bells.changed.notified() => self.asked = 0,
+        }
+    }
+
+    fn bells(&self) -> Option<Arc<Bells>> {
+        Some(Arc::clone(&self.attached.upgrade()?.bells))
     }
 
     /// Whether the parent's kind is served, so that its objects are watched from now on.
@@ -152,9 +159,10 @@ impl Task {
                 news
             }
             Err(error) => {
-                if self.asked == 0 {
+                // That it takes a moment after the kind was made is no news.
+                if self.asked == 3 {
                     let gvk = &rule.parent.gvk;
-                    tracing::warn!(rule = %rule.name, %gvk, %error, "the kind's schema is not known yet, its status waits");
+                    tracing::warn!(rule = %rule.name, %gvk, %error, "the kind's schema is not known, its status waits");
                 }
                 false
             }
@@ -180,6 +188,10 @@ impl Task {
 
     async fn ask_again(&mut self) -> bool {
         self.pause().await;
+        self.ask().await
+    }
+
+    async fn ask(&mut self) -> bool {
         let children = self.children().await;
         self.schema().await || children
     }

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::rule::compiled::GroupRule;
 use crate::rule::file::{ForEachFile, GroupFile};
 use crate::source::Place;
-use crate::template::{Mode, Read};
+use crate::template::{BodyTemplate, Mode, Read};
 use std::sync::Arc;
 
 /// Groups inside each other.
@@ -38,7 +38,7 @@ impl Compiler<'_> {
         inside.items.push(name.to_owned());
         let let_body = file.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict));
         let when = self.comparisons(&file.when, &inside.names);
-        let read = let_body.iter().flat_map(|body| body.reads()).filter_map(child_read);
+        let read = let_body.iter().flat_map(BodyTemplate::reads).filter_map(child_read);
         let asked = when.iter().flatten().flat_map(Comparison::roots);
         let of = source.iter().map(Reference::of);
         let all = read.chain(asked).chain(of).filter(|id| self.ids.contains(id));
