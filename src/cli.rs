@@ -12,6 +12,7 @@ pub mod render;
 pub mod run;
 pub mod schema;
 pub mod terminal;
+pub mod test;
 
 use crate::telemetry::LogFormat;
 use clap::{Args, Parser, Subcommand};
@@ -87,6 +88,12 @@ pub enum Command {
     /// starts a rule for a kind that exists. `kubewright new greeting` writes a complete commented example. Files that
     /// exist are never overwritten.
     New(new::NewArguments),
+    /// Run scenarios: what a rule should do for a parent, step by step; needs no cluster.
+    ///
+    /// A scenario file says what a parent looks like, what happens to its children, and what is expected: actions, parts of
+    /// the children, conditions, status. Every step is also checked for what nobody asks: a second pass writes nothing, and
+    /// the order in which anything comes in changes nothing.
+    Test(test::TestArguments),
 }
 
 /// Where rules and templates are.
@@ -131,5 +138,6 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::Schema(arguments) => schema::schema(&arguments, &mut terminal),
         Command::Graph(arguments) => graph::graph(&arguments, &mut terminal),
         Command::New(arguments) => new::new(&arguments, &mut terminal),
+        Command::Test(arguments) => test::test(&arguments, &mut terminal),
     }
 }

@@ -22,6 +22,7 @@ pub mod render;
 pub mod report;
 pub mod rule;
 pub mod scaffold;
+pub mod scenario;
 pub mod schema;
 pub mod scope;
 pub mod source;

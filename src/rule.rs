@@ -4,7 +4,7 @@
 //! rule: a bad one is reported whole and the others never notice. Never here: the cluster.
 
 #[macro_use]
-mod decode;
+pub(crate) mod decode;
 mod comparison_file;
 mod compile;
 mod compiled;
@@ -90,7 +90,7 @@ pub fn load(folder: &Folder) -> Loaded {
 }
 
 /// A YAML mistake as a problem.
-fn yaml_problem(source: &Arc<Source>, error: yaml::Error) -> Problem {
+pub(crate) fn yaml_problem(source: &Arc<Source>, error: yaml::Error) -> Problem {
     let problem = Problem::new("yaml", error.message).at(Place::new(source, error.span));
     Problem { hint: error.hint, ..problem }
 }

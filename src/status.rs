@@ -9,6 +9,7 @@ mod shape;
 mod standing;
 mod write;
 
+pub(crate) use condition::conditions;
 pub use condition::{Condition, kind};
 pub use shape::{Conditions, Shape, shape_of};
 pub use write::{Sent, StatusMemory, Written, write};

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Collects the mistakes of one document.
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     source: Arc<Source>,
     /// What was found so far.
     pub problems: Vec<Problem>,
@@ -21,7 +21,7 @@ pub(super) struct Decoder {
 
 /// A value and the bytes it was written in.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spanned<T> {
+pub(crate) struct Spanned<T> {
     /// What was written.
     pub value: T,
     /// Where, in bytes of the file.
@@ -29,7 +29,7 @@ pub(super) struct Spanned<T> {
 }
 
 /// Something an author may write at one place of a rule.
-pub(super) trait Decode: Sized {
+pub(crate) trait Decode: Sized {
     /// Reads it, or notes why not.
     fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self>;
 
@@ -44,14 +44,14 @@ pub(super) trait Decode: Sized {
 
 /// The named shapes of a JSON Schema, each once.
 #[derive(Default)]
-pub(super) struct Shapes {
+pub(crate) struct Shapes {
     /// By name.
-    pub(super) by_name: BTreeMap<&'static str, Value>,
+    pub(crate) by_name: BTreeMap<&'static str, Value>,
 }
 
 impl Shapes {
     /// A reference to a shape, which is described when it is first met.
-    pub(super) fn named(
+    pub(crate) fn named(
         &mut self,
         name: &'static str,
         describe: impl FnOnce(&mut Self) -> Value,
@@ -68,12 +68,12 @@ impl Shapes {
 
 impl Decoder {
     /// For a document of `source`.
-    pub(super) fn new(source: &Arc<Source>) -> Self {
+    pub(crate) fn new(source: &Arc<Source>) -> Self {
         Self { source: Arc::clone(source), problems: Vec::new() }
     }
 
     /// Notes a mistake at a place.
-    pub(super) fn note(
+    pub(crate) fn note(
         &mut self,
         code: &'static str,
         message: impl Into<String>,
@@ -83,7 +83,7 @@ impl Decoder {
     }
 
     /// Notes a mistake with a remedy.
-    pub(super) fn note_with_hint(
+    pub(crate) fn note_with_hint(
         &mut self,
         code: &'static str,
         message: impl Into<String>,
@@ -94,17 +94,17 @@ impl Decoder {
     }
 
     /// The source these spans belong to.
-    pub(super) fn source(&self) -> &Arc<Source> {
+    pub(crate) fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
     /// A span of this document's source.
-    pub(super) fn place(&self, span: &Range<usize>) -> Place {
+    pub(crate) fn place(&self, span: &Range<usize>) -> Place {
         Place::new(&self.source, span.clone())
     }
 
     /// Notes that something of another type was expected.
-    pub(super) fn wrong_type(&mut self, node: &Node, expected: &str) {
+    pub(crate) fn wrong_type(&mut self, node: &Node, expected: &str) {
         self.note(
             "wrong-type",
             format!("expected {expected}, found {}", describe(node)),
@@ -113,7 +113,7 @@ impl Decoder {
     }
 
     /// The fields of a mapping; unknown ones are noted with the nearest known name.
-    pub(super) fn fields<'n>(
+    pub(crate) fn fields<'n>(
         &mut self,
         node: &'n Node,
         known: &'static [&'static str],
@@ -134,7 +134,7 @@ impl Decoder {
     }
 
     /// Notes a key that is not known here.
-    pub(super) fn unknown_field(&mut self, name: &str, key: &Node, known: &[&str]) {
+    pub(crate) fn unknown_field(&mut self, name: &str, key: &Node, known: &[&str]) {
         let hint = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known here: {}", known.join(", ")),
@@ -144,19 +144,19 @@ impl Decoder {
 }
 
 /// The fields of one mapping, by name.
-pub(super) struct Fields<'n> {
+pub(crate) struct Fields<'n> {
     span: Range<usize>,
     by_key: BTreeMap<&'static str, &'n Node>,
 }
 
 impl<'n> Fields<'n> {
     /// The node under a key, if it was written.
-    pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
         self.by_key.get(key).copied()
     }
 
     /// Decodes one field; a mandatory one that is missing is noted at the mapping.
-    pub(super) fn take<T: Decode>(&self, key: &'static str, decoder: &mut Decoder) -> Option<T> {
+    pub(crate) fn take<T: Decode>(&self, key: &'static str, decoder: &mut Decoder) -> Option<T> {
         match self.get(key) {
             Some(node) => T::decode(node, decoder),
             None => T::absent().or_else(|| {
@@ -170,7 +170,7 @@ impl<'n> Fields<'n> {
 }
 
 /// The nearest of several names, if one is near enough to be a slip of the finger.
-pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let limit = 1 + name.chars().count() / 4;
     known
         .iter()
@@ -376,6 +376,8 @@ macro_rules! shape {
         }
     };
 }
+
+pub(crate) use shape;
 
 /// Declares a closed set of words an author may write.
 macro_rules! words {

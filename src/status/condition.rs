@@ -62,7 +62,7 @@ pub struct Condition {
 }
 
 /// The list to write: `lastTransitionTime` moves only when the status of a condition does.
-pub(super) fn conditions(
+pub(crate) fn conditions(
     wanted: &[Condition],
     previous: &[Value],
     generation: Option<i64>,

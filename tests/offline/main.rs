@@ -12,6 +12,7 @@ mod groups;
 mod new;
 mod program;
 mod reference;
+mod scenarios;
 mod schema;
 mod second_pass;
 mod shipped;

@@ -3,61 +3,16 @@
 use crate::shipped::shipped;
 use k8s_openapi::jiff::Timestamp;
 use kubewright::compare::{Action, Memos, compare};
-use kubewright::fetch::{Live, Observed, Owner};
+use kubewright::fetch::{Live, Observed};
 use kubewright::marks;
 use kubewright::object::Gvk;
-use kubewright::render::{Desired, DesiredChild, Setting, render};
+use kubewright::render::{Desired, Setting, render};
 use kubewright::rule::Rule;
+use kubewright::scenario::Server;
 use kubewright::scope::Scopes;
 use kubewright::store::Format;
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
 use std::sync::Arc;
-
-const UID: &str = "11111111-2222-3333-4444-555555555555";
-
-/// What a server would have after an apply by `manager`: the object with identity, entry, a default and a foreign label.
-fn applied(child: &DesiredChild, manager: &str, version: u64) -> Live {
-    let mut object = child.object.clone();
-    let mut fields = fields_of(&child.object);
-    for known in ["f:apiVersion", "f:kind"] {
-        fields.remove(known);
-    }
-    let metadata = object["metadata"].as_object_mut().unwrap();
-    metadata.insert("uid".into(), json!(format!("child-{}", child.id)));
-    metadata.insert("resourceVersion".into(), json!(version.to_string()));
-    metadata["labels"]["foreign"] = json!("label");
-    metadata.insert(
-        "managedFields".into(),
-        json!([{"manager": manager, "operation": "Apply", "apiVersion": child.gvk.api_version(),
-                "fieldsType": "FieldsV1", "fieldsV1": fields}]),
-    );
-    object["defaulted"] = json!({"by": "the server"});
-    live(&object)
-}
-
-/// `FieldsV1` of everything in a value; lists are owned whole.
-fn fields_of(value: &Value) -> Map<String, Value> {
-    let Some(map) = value.as_object() else { return Map::new() };
-    let skipped = ["name", "namespace", "uid"];
-    map.iter()
-        .filter(|(key, _)| !skipped.contains(&key.as_str()) || !map.contains_key("ownerReferences"))
-        .map(|(key, value)| (format!("f:{key}"), Value::Object(fields_of(value))))
-        .collect()
-}
-
-fn live(object: &Value) -> Live {
-    let gvk = Gvk::of(object).unwrap();
-    Live::new(Arc::new(Format::new(&gvk, true).read(&object.to_string()).unwrap()))
-}
-
-fn parent(example: &Value) -> Live {
-    let mut object = example.clone();
-    object["metadata"]["uid"] = json!(UID);
-    object["metadata"]["resourceVersion"] = json!("1");
-    object["metadata"]["generation"] = json!(1);
-    live(&object)
-}
 
 fn rendered(rule: &Rule, observed: &Observed) -> Desired {
     let scopes = Scopes::default();
@@ -66,26 +21,26 @@ fn rendered(rule: &Rule, observed: &Observed) -> Desired {
     render(rule, observed, &setting)
 }
 
-/// Every shipped rule with every example: what exists after the first pass, and the owner to compare as.
-fn scenarios(check: impl Fn(&Rule, &mut Observed, &Owner<'_>)) {
+/// Every shipped rule with every example: the server after the first pass, which also added a default and a foreign label.
+fn scenarios(check: impl Fn(&Rule, &mut Server)) {
     let loaded = shipped();
     let mut seen = 0;
     for rule in &loaded.rules {
         for example in loaded.examples.iter().filter(|example| rule.is_for(&example.object)) {
-            let parent = parent(&example.object);
-            let id = parent.id.clone();
-            let manager = marks::manager(&rule.name, &id);
-            let owner = Owner { rule: &rule.name, parent: &id, uid: UID, manager: &manager };
-            let mut observed = Observed { parent, children: BTreeMap::new() };
+            let mut server = Server::new(rule, &Scopes::default(), &example.object).unwrap();
+            let observed = server.observed().unwrap();
             let desired = rendered(rule, &observed);
             assert!(desired.problems().next().is_none(), "{}", rule.name);
-            let plan = compare(&desired, &observed, &mut Memos::new(), &owner);
+            let plan = compare(&desired, &observed, &mut Memos::new(), &server.owner());
             assert!(!plan.children.is_empty() && !plan.is_empty());
             assert!(plan.children.iter().all(|planned| planned.action == Action::Create));
+            let added =
+                json!({"metadata": {"labels": {"foreign": "label"}}, "defaulted": {"by": "it"}});
             for child in &desired.children {
-                observed.children.insert(child.id.clone(), applied(child, &manager, 7));
+                server.apply(child, &child.object, Timestamp::UNIX_EPOCH).unwrap();
+                server.edit(&child.child, None, &added, false).unwrap();
             }
-            check(rule, &mut observed, &owner);
+            check(rule, &mut server);
             seen += 1;
         }
     }
@@ -94,45 +49,49 @@ fn scenarios(check: impl Fn(&Rule, &mut Observed, &Owner<'_>)) {
 
 #[test]
 fn the_second_pass_is_empty() {
-    scenarios(|rule, observed, owner| {
-        for live in observed.children.values() {
-            assert_eq!(live.not_ours(owner), None);
-        }
+    scenarios(|rule, server| {
+        let observed = server.observed().unwrap();
+        let owner = server.owner();
         let mut memos = Memos::new();
-        let desired = rendered(rule, observed);
-        assert!(compare(&desired, observed, &mut memos, owner).is_empty(), "{}", rule.name);
+        let desired = rendered(rule, &observed);
+        assert_eq!(observed.children.len(), desired.children.len(), "all are proven ours");
+        assert!(compare(&desired, &observed, &mut memos, &owner).is_empty(), "{}", rule.name);
         assert_eq!(memos.len(), desired.children.len(), "all are remembered");
-        assert!(compare(&desired, observed, &mut memos, owner).is_empty(), "{}", rule.name);
+        assert!(compare(&desired, &observed, &mut memos, &owner).is_empty(), "{}", rule.name);
     });
 }
 
 #[test]
 fn a_changed_label_of_ours_is_the_only_thing_repaired() {
-    scenarios(|rule, observed, owner| {
+    scenarios(|rule, server| {
         let mut memos = Memos::new();
-        let desired = rendered(rule, observed);
-        drop(compare(&desired, observed, &mut memos, owner));
-        let (id, changed) =
-            observed.children.iter().map(|(id, live)| (id.clone(), live.whole())).next().unwrap();
-        let mut object = changed;
-        object["metadata"]["labels"][marks::label::RULE] = json!("somebody-elses");
-        object["metadata"]["resourceVersion"] = json!("8");
-        observed.children.insert(id.clone(), live(&object));
-        let plan = compare(&desired, observed, &mut memos, owner);
+        let observed = server.observed().unwrap();
+        let desired = rendered(rule, &observed);
+        drop(compare(&desired, &observed, &mut memos, &server.owner()));
+        let edited = desired.children[0].child.clone();
+        let other = json!({"metadata": {"labels": {marks::label::RULE: "somebody-elses"}}});
+        server.edit(&edited, None, &other, false).unwrap();
+        let observed = server.observed().unwrap();
+        let plan = compare(&desired, &observed, &mut memos, &server.owner());
         for planned in &plan.children {
             let repaired = matches!(planned.action, Action::Apply(_));
-            assert_eq!(repaired, planned.child.id == id, "{}", planned.child.id);
+            assert_eq!(repaired, planned.child.child == edited, "{}", planned.child.id);
         }
     });
 }
 
 #[test]
 fn a_copy_of_our_marks_on_another_object_proves_nothing() {
-    scenarios(|_, observed, owner| {
-        let original = observed.children.values().next().unwrap();
-        let mut copy = original.whole();
+    scenarios(|_, server| {
+        let observed = server.observed().unwrap();
+        let mut copy = observed.children.values().next().unwrap().whole();
         copy["metadata"]["name"] = json!("copy");
-        let why = live(&copy).not_ours(owner);
+        let why = live(&copy).not_ours(&server.owner());
         assert_eq!(why.as_deref(), Some("it carries a copy of another object's marks"));
     });
+}
+
+fn live(object: &Value) -> Live {
+    let gvk = Gvk::of(object).unwrap();
+    Live::new(Arc::new(Format::new(&gvk, true).read(&object.to_string()).unwrap()))
 }

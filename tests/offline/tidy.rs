@@ -86,6 +86,7 @@ fn pure_steps_know_no_client_no_async_no_clock_and_no_environment() {
         "source",
         "problem",
         "report",
+        "scenario",
         "scope",
         "scaffold",
         "graph",

@@ -1,0 +1,216 @@
+//! One pass on the simulated server: render, compare, act, status, as `reconcile` does them.
+//!
+//! In: a rule, a [`Server`], what is remembered of children. Out: [`Passed`]; the server has what was written.
+
+use super::server::{Server, short};
+use crate::act::{Done, Outcome, Trouble, Write};
+use crate::compare::{Action, Memos, Plan, Planned, compare, memo_of};
+use crate::fetch::Observed;
+use crate::marks::Mark;
+use crate::render::{self, Desired, Stuck, place_name, render};
+use crate::rule::Rule;
+use crate::scope::Scopes;
+use crate::status::{self, Said};
+use k8s_openapi::jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What every pass of a step works with.
+pub(super) struct Setting<'a> {
+    pub(super) rule: &'a Rule,
+    pub(super) scopes: &'a Scopes,
+    pub(super) now: Timestamp,
+}
+
+/// What a pass found and did.
+pub(super) struct Passed {
+    pub(super) desired: Desired,
+    pub(super) said: Said,
+    /// By child, then by `Kind/name`; a child that waits has no object and an empty name.
+    pub(super) actions: Actions,
+}
+
+pub(super) type Actions = BTreeMap<Arc<str>, BTreeMap<String, Act>>;
+
+/// What was done with an object, in the words of scenario files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    Create,
+    Apply,
+    Keep,
+    Wait,
+    Delete,
+    /// An object of that name exists and is not ours.
+    Refuse,
+}
+
+impl Act {
+    pub(super) const WORDS: [&'static str; 6] =
+        ["create", "apply", "keep", "wait", "delete", "refuse"];
+
+    pub(super) fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+
+    /// Whether it changes anything on the server.
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Self::Create | Self::Apply | Self::Delete)
+    }
+}
+
+/// Runs one pass.
+pub(super) fn pass(setting: &Setting<'_>, server: &mut Server, memos: &mut Memos) -> Passed {
+    let now = setting.now;
+    let before = observed(server);
+    let desired = setting.render(&before);
+    let plan = compare(&desired, &before, memos, &server.owner());
+    let mut actions = waiting(&desired);
+    let outcome = act(&plan, &desired, server, memos, &mut actions, now);
+    let after = observed(server);
+    let said = status::compute(setting.rule, &desired, &outcome, &after, now);
+    server.say(setting.rule, &said, now);
+    Passed { desired, said, actions }
+}
+
+/// Brings about what an earlier pass would have made of one child, if it is not there.
+pub(super) fn made_earlier(
+    setting: &Setting<'_>,
+    server: &mut Server,
+    memos: &mut Memos,
+    child: &str,
+) {
+    if server.has(child) {
+        return;
+    }
+    let desired = setting.render(&observed(server));
+    for wanted in desired.children.iter().filter(|wanted| wanted.name() == child) {
+        if server.taken(&wanted.id).is_some() {
+            continue;
+        }
+        if let Ok(live) = server.apply(wanted, &wanted.object, setting.now)
+            && let Some(memo) = memo_of(wanted, &live, server.owner().manager)
+        {
+            memos.insert(wanted.id.clone(), memo);
+        }
+    }
+}
+
+impl Setting<'_> {
+    fn render(&self, observed: &Observed) -> Desired {
+        let setting =
+            render::Setting { scopes: self.scopes, installation: "kubewright", now: self.now };
+        render(self.rule, observed, &setting)
+    }
+}
+
+/// Children whose objects are not known yet.
+fn waiting(desired: &Desired) -> Actions {
+    let wait = |(child, _): (String, &str)| {
+        (Arc::from(child), BTreeMap::from([(String::new(), Act::Wait)]))
+    };
+    desired.waiting().map(wait).collect()
+}
+
+/// Carries out a plan as `act` does, with the same rules for pruning.
+fn act(
+    plan: &Plan<'_>,
+    desired: &Desired,
+    server: &mut Server,
+    memos: &mut Memos,
+    actions: &mut Actions,
+    now: Timestamp,
+) -> Outcome {
+    let mut children = Vec::new();
+    for planned in &plan.children {
+        let result = one(planned, server, memos, now);
+        let acted = match &result {
+            Ok(Done::Kept | Done::Found(_)) => Act::Keep,
+            Ok(Done::Written(_, Write::Created)) => Act::Create,
+            Ok(Done::Written(_, Write::Applied(_))) => Act::Apply,
+            Ok(Done::WaitingGone) => Act::Wait,
+            Err(_) => Act::Refuse,
+        };
+        let objects = actions.entry(Arc::from(planned.child.name())).or_default();
+        objects.insert(short(&planned.child.id), acted);
+        children.push(result);
+    }
+    let mut pruned = Vec::new();
+    if desired.may_prune() && children.iter().all(Result::is_ok) {
+        for live in &plan.prune {
+            server.delete(&live.id);
+            let name = |mark: &Mark| place_name(&mark.child, &mark.items);
+            let child = live.mark.as_ref().map(name).unwrap_or_default();
+            actions.entry(child.into()).or_default().insert(short(&live.id), Act::Delete);
+            pruned.push((live.id.clone(), Ok(())));
+        }
+    }
+    Outcome { children, pruned, contested: BTreeMap::new(), look_again: None }
+}
+
+fn one(
+    planned: &Planned<'_>,
+    server: &mut Server,
+    memos: &mut Memos,
+    now: Timestamp,
+) -> Result<Done, Trouble> {
+    let child = planned.child;
+    let (body, write) = match (&planned.action, planned.live) {
+        (Action::Keep, _) => return Ok(Done::Kept),
+        (Action::WaitGone, _) => return Ok(Done::WaitingGone),
+        (Action::Taken(why), _) => return Err(Trouble::NotOurs(why.clone())),
+        (Action::Unseen(why), _) => return Err(Trouble::Unseen(why.clone())),
+        (Action::Apply(reason), Some(live)) => {
+            (child.body_beside(live, server.owner().manager), Write::Applied(*reason))
+        }
+        (Action::Create | Action::Apply(_), _) => {
+            if let Some(why) = server.taken(&child.id) {
+                return Err(Trouble::NotOurs(format!("{} exists and {why}", child.id)));
+            }
+            (child.object.clone(), Write::Created)
+        }
+    };
+    let live =
+        server.apply(child, &body, now).map_err(|refused| Trouble::NotOurs(refused.to_string()))?;
+    if let Some(memo) = memo_of(child, &live, server.owner().manager) {
+        memos.insert(child.id.clone(), memo);
+    }
+    Ok(Done::Written(Box::new(live), write))
+}
+
+/// Everything on the server was readable when it was put there.
+fn observed(server: &Server) -> Observed {
+    server.observed().unwrap_or_else(|refused| unreachable!("{refused}"))
+}
+
+impl Passed {
+    /// Everything that must not depend on the order in which anything came in, a line each.
+    pub(super) fn trace(&self) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for child in &self.desired.children {
+            lines.push(format!("{} {}: {}", child.name(), child.id, child.object));
+        }
+        for ((child, items), stuck) in &self.desired.stuck {
+            let child = place_name(child, items);
+            lines.push(match stuck {
+                Stuck::Waiting(why) => format!("{child} waits: {why}"),
+                Stuck::Failed(problem) => format!("{child} failed: {problem}"),
+            });
+        }
+        lines.extend(self.desired.decisions.iter().map(|decision| format!("{decision:?}")));
+        lines.extend(self.desired.failed.iter().map(|problem| format!("failed: {problem}")));
+        lines.extend(self.actions.iter().map(|(child, acts)| format!("{child} {acts:?}")));
+        lines.push(self.trace_of_status());
+        lines.join("\n")
+    }
+
+    /// What the status says, a line per condition and field.
+    pub(super) fn trace_of_status(&self) -> String {
+        let conditions = self.said.conditions.iter().map(|condition| {
+            let status::Condition { kind, truth, reason, message } = condition;
+            format!("{kind} is {}: {reason}: {message}", truth.as_str())
+        });
+        let fields = self.said.fields.iter().flatten();
+        let fields = fields.map(|(field, value)| format!("{field}: {value}"));
+        conditions.chain(fields).collect::<Vec<_>>().join("\n")
+    }
+}
