@@ -25,6 +25,7 @@ pub mod scaffold;
 pub mod scenario;
 pub mod schema;
 pub mod scope;
+pub mod shorthand;
 pub mod source;
 pub mod status;
 pub mod store;

@@ -8,6 +8,7 @@ pub(crate) mod decode;
 mod comparison_file;
 mod compile;
 mod compiled;
+mod definition;
 mod file;
 mod ignore;
 mod kinds;
@@ -39,7 +40,7 @@ use std::sync::Arc;
 pub struct Loaded {
     /// The rules that compiled, by name.
     pub rules: Vec<Arc<Rule>>,
-    /// `CustomResourceDefinitions`.
+    /// `CustomResourceDefinitions`: those of the folder, and those that the short schemas of rules stand for.
     pub crds: Vec<Example>,
     /// Everything else: example parents.
     pub examples: Vec<Example>,
@@ -86,6 +87,7 @@ pub fn load(folder: &Folder) -> Loaded {
         }
     }
     loaded.rules.sort_by(|left, right| left.name.cmp(&right.name));
+    definition::add(&mut loaded);
     loaded
 }
 

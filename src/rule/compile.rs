@@ -4,6 +4,7 @@
 
 mod child;
 mod group;
+mod definition;
 mod status;
 
 use super::comparison_file::ComparisonFile;
@@ -17,6 +18,7 @@ use crate::comparison::{Comparison, Names, RootKind};
 use crate::marks::hash64;
 use crate::object::Gvk;
 use crate::problem::Problem;
+use crate::shorthand::Definition;
 use crate::source::{Place, Source};
 use crate::template::{BodyTemplate, Builder, Mode, Templates};
 use std::collections::BTreeSet;
@@ -93,6 +95,7 @@ struct Surroundings {
 struct Draft {
     name: Arc<str>,
     parent: ParentRule,
+    definition: Option<Definition>,
     let_body: Option<BodyTemplate>,
     children: Vec<ChildRule>,
     order: Vec<usize>,
@@ -115,6 +118,7 @@ impl Draft {
             name: self.name,
             hash: hash64(text.as_bytes()),
             parent: self.parent,
+            definition: self.definition,
             let_body: self.let_body,
             children: self.children,
             groups,
@@ -134,6 +138,7 @@ impl<'a> Compiler<'a> {
         self.header(file);
         let spec = &file.spec;
         let parent = self.parent(file);
+        let definition = spec.schema.as_ref().and_then(|schema| self.definition(file, schema));
         let let_body = spec.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict));
         self.check_ids(file);
         let top = self.top();
@@ -154,6 +159,7 @@ impl<'a> Compiler<'a> {
         Some(Draft {
             name: file.metadata.name.value.as_str().into(),
             parent: parent?,
+            definition,
             let_body,
             children,
             order,

@@ -6,6 +6,7 @@ use crate::comparison::{Comparison, Reference, Truth};
 use crate::object::{Gvk, metadata};
 use crate::owned::{Ignored, Spot};
 use crate::path::Path;
+use crate::shorthand::Definition;
 use crate::source::Place;
 use crate::template::{BodyTemplate, DocumentsTemplate, LineTemplate, Templates};
 use crate::view::View;
@@ -21,6 +22,8 @@ pub struct Rule {
     pub hash: u64,
     /// The watched kind, and which of its objects.
     pub parent: ParentRule,
+    /// The CRD of the parent, if the rule describes it.
+    pub definition: Option<Definition>,
     /// Values computed once per pass.
     pub let_body: Option<BodyTemplate>,
     /// The children, as written, those of groups included.

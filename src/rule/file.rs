@@ -45,6 +45,8 @@ shape! {
     SpecFile {
         /// The watched kind, and which of its objects.
         parent = "parent": ParentFile,
+        /// The watched kind in short form, for `kubewright crd`; without it the kind has a CRD already.
+        schema = "schema": Option<SchemaFile>,
         /// Values computed once per pass, readable everywhere as `let.<name>`.
         let_body = "let": Option<BodyFile>,
         /// The objects that should exist for each parent.
@@ -281,6 +283,19 @@ impl Decode for BodyFile {
 
     fn schema(shapes: &mut Shapes) -> Value {
         String::schema(shapes)
+    }
+}
+
+/// The parent's short schema; [`crate::shorthand`] reads it.
+#[derive(Clone, Debug)]
+pub(super) struct SchemaFile {
+    /// As it was written.
+    pub node: Node,
+}
+
+impl Decode for SchemaFile {
+    fn decode(node: &Node, _: &mut Decoder) -> Option<Self> {
+        Some(Self { node: node.clone() })
     }
 }
 
