@@ -3,6 +3,7 @@
 //! In: arguments. Out: an [`Exit`]. Commands write results to standard output and everything else to standard error.
 
 pub mod check;
+pub mod crd;
 pub mod dev;
 pub mod graph;
 pub mod kinds;
@@ -94,6 +95,11 @@ pub enum Command {
     /// the children, conditions, status. Every step is also checked for what nobody asks: a second pass writes nothing, and
     /// the order in which anything comes in changes nothing.
     Test(test::TestArguments),
+    /// Print the CRDs of parents that rules describe in short form; needs no cluster.
+    ///
+    /// A rule may describe its parent in `spec.schema`, a line a field. `dev` installs what comes of it; everywhere else
+    /// the printed CRD is committed or applied by hand: the controller itself never writes CRDs.
+    Crd(crd::CrdArguments),
 }
 
 /// Where rules and templates are.
@@ -139,5 +145,6 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::Graph(arguments) => graph::graph(&arguments, &mut terminal),
         Command::New(arguments) => new::new(&arguments, &mut terminal),
         Command::Test(arguments) => test::test(&arguments, &mut terminal),
+        Command::Crd(arguments) => crd::crd(&arguments, &mut terminal),
     }
 }
