@@ -19,6 +19,7 @@ mod safety;
 mod sandbox;
 mod schema;
 mod status;
+mod shorthand;
 mod trouble;
 mod wake;
 mod world;
@@ -61,6 +62,12 @@ fn main() -> ExitCode {
         schema::nothing_is_found_in_what_the_server_accepts,
         schema::what_is_found_the_server_refuses_or_does_not_keep,
         schema::defaults_are_those_of_the_server,
+        shorthand::the_server_takes_the_crd_and_a_refresh_changes_nothing,
+        shorthand::what_the_schema_says_is_what_the_server_accepts,
+        shorthand::whatever_compiles_is_accepted,
+        shorthand::defaults_appear,
+        shorthand::what_is_immutable_stays,
+        shorthand::a_status_has_its_fields_and_several_writers_of_conditions,
         trouble::a_template_error_names_its_place_and_stops_only_its_parent,
         trouble::of_two_parents_the_first_keeps_the_child_and_the_second_says_who_has_it,
         wake::a_stripped_label_comes_back_with_one_write,

@@ -146,6 +146,7 @@ const WRONG_LINES: &[(&str, &str)] = &[
         "map | unknown-type: there is no type `map` (a map of what? for example `map of string`)",
     ),
     ("enum", "enum | unknown-type: there is no type `enum` (write `one of small | large`)"),
+    ("''", "'' | schema-syntax: a type is missing here (for example `string`)"),
     // Slips of the finger.
     ("sting", "sting | unknown-type: there is no type `sting` (did you mean `string`?)"),
     ("map of strin", "strin | unknown-type: there is no type `strin` (did you mean `string`?)"),
