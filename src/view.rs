@@ -157,15 +157,15 @@ impl<'a> View<'a> {
         let slots = children.slots(need, &self.items);
         let waiting = slots.into_iter().find_map(|slot| match slot {
             Slot::Unwanted => None,
-            Slot::Stuck => Some("it waits itself".to_owned()),
-            Slot::Missing => Some("it does not exist yet".to_owned()),
+            Slot::Stuck => Some(", which waits itself".to_owned()),
+            Slot::Missing => Some(", which does not exist yet".to_owned()),
             Slot::There(_) if !ready => None,
             Slot::There(live) => {
                 let readiness = self.readiness(self.pass.rule.child(need), live);
-                (!readiness.is_ready()).then(|| readiness.sentence().to_owned())
+                (!readiness.is_ready()).then(|| format!(": {}", readiness.sentence()))
             }
         })?;
-        Some(format!("it waits for `{need}`: {waiting}"))
+        Some(format!("it waits for `{need}`{waiting}"))
     }
 
     /// Whether an object of a child is ready: by the rule's own comparisons, else by its kind.

@@ -3,8 +3,8 @@
 //! In: a [`RuleFile`], the template files. Out: every path, comparison and template parsed once. Pure.
 
 mod child;
-mod group;
 mod definition;
+mod group;
 mod status;
 
 use super::comparison_file::ComparisonFile;

@@ -297,6 +297,10 @@ impl Decode for SchemaFile {
     fn decode(node: &Node, _: &mut Decoder) -> Option<Self> {
         Some(Self { node: node.clone() })
     }
+
+    fn schema(_: &mut Shapes) -> Value {
+        json!({"type": "object"})
+    }
 }
 
 /// Whether a document says it is a rule: by its kind, or by an apiVersion of ours.

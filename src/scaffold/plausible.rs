@@ -72,6 +72,43 @@ fn object(schema: &Value, path: &str, depth: usize, notes: &mut Vec<String>) -> 
     Value::Object(map)
 }
 
+/// What patterns of schemas mostly ask for.
+const OFTEN: &[&str] = &[
+    "example",
+    "Example",
+    "EXAMPLE",
+    "example.com",
+    "* * * * *",
+    "a",
+    "1",
+    "10",
+    "1.0.0",
+    "v1.0.0",
+    "1m",
+    "1Gi",
+    "100m",
+    "10.0.0.0/24",
+    "192.0.2.1",
+    "https://example.com",
+    "0 3 * * *",
+    "/example",
+    "example/example",
+    "example@example.com",
+    "#000000",
+];
+
+/// The text itself, or one that often fits, where there is a pattern.
+fn fitting<'t>(schema: &Value, text: &'t str, path: &str, notes: &mut Vec<String>) -> &'t str {
+    let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else { return text };
+    let fits = |regex: &regex::Regex| {
+        [text].into_iter().chain(OFTEN.iter().copied()).find(|text| regex.is_match(text))
+    };
+    regex::Regex::new(pattern).ok().as_ref().and_then(fits).unwrap_or_else(|| {
+        notes.push(format!("{path} must match `{pattern}`: the example's `{text}` does not"));
+        text
+    })
+}
+
 fn text(schema: &Value, path: &str, notes: &mut Vec<String>) -> Value {
     let text = match schema.get("format").and_then(Value::as_str) {
         Some("date-time") => "2026-01-01T00:00:00Z",
@@ -87,12 +124,7 @@ fn text(schema: &Value, path: &str, notes: &mut Vec<String>) -> Value {
         Some("byte") => "ZXhhbXBsZQ==",
         _ => "example",
     };
-    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str)
-        && !regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
-    {
-        notes.push(format!("{path} must match `{pattern}`: the example's `{text}` does not"));
-    }
-    let mut text = text.to_owned();
+    let mut text = fitting(schema, text, path, notes).to_owned();
     let least = usize::try_from(bound(schema, "minLength").unwrap_or(0).min(LONGEST)).unwrap_or(0);
     while text.chars().count() < least {
         text.push('x');
