@@ -139,6 +139,7 @@ pub async fn act(
     let mut children = Vec::new();
     for (planned, (tried, result)) in plan.children.iter().zip(results) {
         if tried {
+            tell(planned, &result, owner);
             restraints.note(planned, &result, now);
         }
         if let Ok(Done::Written(live, _) | Done::Found(live)) = &result
@@ -156,6 +157,20 @@ pub async fn act(
     }
     let (contested, look_again) = (restraints.contested(now), restraints.look_again(now));
     Outcome { children, pruned, contested, look_again }
+}
+
+/// For who runs us; who uses us reads the conditions of the parent.
+fn tell(planned: &Planned<'_>, result: &Result<Done, Trouble>, owner: &Owner<'_>) {
+    let (rule, parent, object) = (owner.rule, owner.parent, &planned.child.id);
+    match result {
+        Ok(Done::Written(_, write)) => {
+            tracing::debug!(rule, %parent, %object, reason = write.as_str(), "wrote a child");
+        }
+        Err(Trouble::Refused(refusal)) if !matches!(refusal.class, Class::Stale) => {
+            tracing::warn!(rule, %parent, %object, error = %refusal, "a child is refused");
+        }
+        Ok(_) | Err(_) => {}
+    }
 }
 
 async fn one(

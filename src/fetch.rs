@@ -28,7 +28,7 @@ pub struct Live {
     pub stored: Arc<Stored>,
     /// What it is for, if it carries a mark.
     pub mark: Option<Mark>,
-    value: OnceLock<Value>,
+    value: OnceLock<Result<Value, Value>>,
 }
 
 impl Live {
@@ -39,9 +39,30 @@ impl Live {
         Self { id, stored, mark, value: OnceLock::new() }
     }
 
-    /// The object without managedFields; null if it nests deeper than JSON trees may, which no kind does.
+    /// The object without managedFields. What nests deeper than we read is left out.
     pub fn value(&self) -> &Value {
-        self.value.get_or_init(|| self.stored.parse().unwrap_or_default())
+        match self.read() {
+            Ok(whole) => whole,
+            Err(part) => part,
+        }
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_whole(&self) -> bool {
+        self.read().is_ok()
+    }
+
+    fn read(&self) -> &Result<Value, Value> {
+        self.value.get_or_init(|| {
+            self.stored.parse().map_err(|_| {
+                let fields: BTreeMap<String, &RawValue> =
+                    serde_json::from_str(self.stored.json()).unwrap_or_default();
+                let readable = |(name, raw): (String, &RawValue)| {
+                    Some((name, serde_json::from_str::<Value>(raw.get()).ok()?))
+                };
+                fields.into_iter().filter_map(readable).collect()
+            })
+        })
     }
 
     /// What `manager` owns of it by server-side apply.

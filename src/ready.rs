@@ -193,10 +193,9 @@ fn daemon_set(object: &Value) -> Readiness {
 
 fn replica_set(object: &Value) -> Readiness {
     let wanted = wanted_replicas(object);
-    if let Some(("True", reason, message)) = condition(object, "ReplicaFailure") {
-        return InProgress(
-            format!("creating pods fails: {reason} {message}").trim_end().to_owned(),
-        );
+    // The message counts what a quota has left.
+    if let Some(("True", reason, _)) = condition(object, "ReplicaFailure") {
+        return InProgress(format!("creating pods fails: {reason}").trim_end().to_owned());
     }
     short(object, "/status/availableReplicas", wanted, "available")
         .or_else(|| short(object, "/status/readyReplicas", wanted, "ready"))

@@ -128,6 +128,11 @@ const MOST_CHILDREN: usize = 2_000;
 /// Renders every child, in an order in which each finds what it needs decided.
 pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desired {
     let mut desired = Desired::default();
+    if !observed.parent.is_whole() {
+        let message = "the parent nests too deep to be read";
+        desired.failed = Some(Problem::new("deep-parent", message));
+        return desired;
+    }
     let mut view = View::new(rule, observed, setting.now);
     if let Some(body) = &rule.let_body {
         match view.render_body(body) {

@@ -23,8 +23,8 @@ pub enum LogFormat {
 /// # Errors
 /// The level is not a filter that `tracing_subscriber` understands; the text says why.
 pub fn start(format: LogFormat, level: &str) -> Result<(), String> {
-    // The client logs whole bodies that do not decode, Secrets included: only its errors may pass.
-    let filter = EnvFilter::try_new(format!("kube_client=error,{level}"))
+    // The client logs whole bodies that do not decode, Secrets included, and refusals without saying of what: we say it.
+    let filter = EnvFilter::try_new(format!("kube_client=off,{level}"))
         .map_err(|error| format!("--log {level}: {error}"))?;
     let terminal = std::io::stderr().is_terminal();
     let builder = tracing_subscriber::fmt()

@@ -150,7 +150,8 @@ impl Attached {
         *scopes = Arc::new(known);
     }
 
-    /// One key per namespace the rule is confined to, or one for all.
+    /// One key per namespace the parents are confined to, or one for all. Where parents live in no namespace, their
+    /// children can live in any.
     fn keys(&self, kind: &Kind, labels: Option<&str>) -> Vec<WatchKey> {
         let key = |namespace: Option<&String>| WatchKey {
             resource: kind.resource.clone(),
@@ -158,11 +159,12 @@ impl Attached {
             labels: labels.map(str::to_owned),
             managed_fields: true,
         };
-        let namespaces = &self.rule.parent.namespaces;
-        if namespaces.is_empty() || !kind.resource.namespaced {
+        let parent = &self.rule.parent;
+        let is_global = self.scopes().of(&parent.gvk.group_kind()) == Scope::Cluster;
+        if parent.namespaces.is_empty() || is_global || !kind.resource.namespaced {
             vec![key(None)]
         } else {
-            namespaces.iter().map(|namespace| key(Some(namespace))).collect()
+            parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
         }
     }
 

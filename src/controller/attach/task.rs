@@ -143,6 +143,10 @@ impl Task {
         if rule.status.is_none() {
             return false;
         }
+        if self.asked > 0 {
+            // Whether there is a status subresource may have changed too.
+            controller.cluster.kinds.forget(&rule.parent.gvk);
+        }
         let Ok(kind) = controller.cluster.kinds.resolve(&rule.parent.gvk).await else {
             return false;
         };
