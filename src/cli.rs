@@ -72,8 +72,15 @@ pub enum Command {
     /// Run the controller against the cluster of the current kubeconfig, or the one this pod lives in.
     Run(run::RunArguments),
     /// Find every mistake in rules and templates; needs no cluster.
+    ///
+    /// Renders every example parent of the rules folder and checks it, its children and the definitions with what is known
+    /// of their kinds: fields that do not exist or hold the wrong type, and paths of rules and templates that no object of
+    /// the kind can have. Known are the built-in kinds, the `CustomResourceDefinitions` in the rules folder and those of
+    /// --crds.
     Check(check::CheckArguments),
     /// Print the children a rule wants for a parent; needs no cluster.
+    ///
+    /// The parent is given the defaults of its definition first, as the API server would.
     Render(render::RenderArguments),
     /// Print the JSON Schema of rule files, for editors.
     ///

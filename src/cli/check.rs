@@ -30,7 +30,7 @@ pub fn check(arguments: &CheckArguments, terminal: &mut Terminal) -> Exit {
         }
     };
     let examined = examine(&loaded, &kinds);
-    let problems = [loaded.problems, examined.problems].concat();
+    let problems = [loaded.problems, kinds.problems, examined.problems].concat();
     terminal.problems(&problems);
     if !problems.is_empty() {
         return Exit::Problems;

@@ -2,6 +2,7 @@
 //!
 //! In: what was loaded, `--crds`. Out: types and scopes.
 
+use crate::problem::Problem;
 use crate::rule::{self, Loaded};
 use crate::schema::Types;
 use crate::scope::Scopes;
@@ -24,19 +25,23 @@ pub struct Definitions {
 pub(super) struct Known {
     pub(super) types: Types,
     pub(super) scopes: Scopes,
+    /// Files of definitions that could not be read as YAML.
+    pub(super) problems: Vec<Problem>,
 }
 
 impl Definitions {
     /// Reads them all. Of the folders given only the definitions count.
     pub(super) fn known(&self, loaded: &Loaded) -> Result<Known, rule::Error> {
         let mut types = Types::builtin();
+        let mut problems = Vec::new();
         for path in &self.crds {
             // There are no templates beside them.
             let folder = rule::read(path, Path::new(""))?;
-            let others = rule::load(&folder).crds;
-            types = types.with_crds(others.iter().map(|crd| &crd.object));
+            let others = rule::load(&folder);
+            types = types.with_crds(others.crds.iter().map(|crd| &crd.object));
+            problems.extend(others.problems.into_iter().filter(|problem| problem.code == "yaml"));
         }
         let types = types.with_crds(loaded.crds.iter().map(|crd| &crd.object));
-        Ok(Known { scopes: Scopes::offline(&types), types })
+        Ok(Known { scopes: Scopes::offline(&types), types, problems })
     }
 }

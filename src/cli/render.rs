@@ -37,7 +37,7 @@ pub fn render(arguments: &RenderArguments, terminal: &mut Terminal) -> Exit {
             return Exit::Failed;
         }
     };
-    let mut problems = loaded.problems.clone();
+    let mut problems = [&*loaded.problems, &*kinds.problems].concat();
     let parents: Vec<Value> = match &arguments.file {
         None => loaded.examples.iter().map(|example| example.object.clone()).collect(),
         Some(path) => match parents_of(path) {

@@ -6,10 +6,9 @@
 //! The meaning of the keywords is that of structural schemas: k8s.io/apiextensions-apiserver, `pkg/apiserver/schema`.
 
 use super::Kind;
-use super::shape::{Bound, Fields, Format, Keyed, Limits, Schema, Shape, Size, Width};
+use super::shape::{Bound, Fields, Format, Keyed, Limits, Pattern, Schema, Shape, Size, Width};
 use crate::object::Gvk;
 use crate::scope::Scope;
-use regex::Regex;
 use serde_json::{Map, Number, Value};
 
 /// The type of `metadata`, which a definition never describes itself.
@@ -160,8 +159,7 @@ fn limits(map: &Map<String, Value>) -> Option<Box<Limits>> {
     Some(Box::new(Limits {
         required,
         words: map.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
-        // Go's syntax is nearly that of `regex`; a pattern of the rest is not checked.
-        pattern: map.get("pattern").and_then(Value::as_str).and_then(|text| Regex::new(text).ok()),
+        pattern: map.get("pattern").and_then(Value::as_str).map(Pattern::new),
         length: size("minLength", "maxLength"),
         items: size("minItems", "maxItems"),
         entries: size("minProperties", "maxProperties"),

@@ -6,6 +6,8 @@ use super::builtin;
 use regex::Regex;
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::OnceLock;
 
 /// What a value may be.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +87,7 @@ pub(super) struct Limits {
     pub(super) required: Vec<String>,
     /// The only values, if any are named.
     pub(super) words: Vec<Value>,
-    pub(super) pattern: Option<Regex>,
+    pub(super) pattern: Option<Pattern>,
     /// Of a text, in characters.
     pub(super) length: Size,
     /// Of a list.
@@ -99,6 +101,33 @@ pub(super) struct Limits {
     pub(super) all_of: Vec<Schema>,
     /// One of each group holds. `oneOf` is read as this, since what is judged leniently cannot be counted.
     pub(super) any_of: Vec<Vec<Schema>>,
+}
+
+/// A regular expression, compiled when it is first asked: definitions have many of them, objects meet few.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    pub(super) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), compiled: OnceLock::new() }
+    }
+
+    /// Whether a text matches; nothing if that cannot be said for sure. Go's syntax is nearly that of `regex`, and only
+    /// for ASCII do both agree on classes such as `\w`.
+    pub(super) fn matches(&self, text: &str) -> Option<bool> {
+        let compiled = self.compiled.get_or_init(|| Regex::new(&self.text).ok());
+        compiled.as_ref().filter(|_| text.is_ascii()).map(|pattern| pattern.is_match(text))
+    }
+}
+
+/// As it was written.
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// At least and at most this many, both included.

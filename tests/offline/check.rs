@@ -119,9 +119,14 @@ fn a_mistake_in_a_child_is_shown_once_where_the_template_writes_it() {
             "replicas: {{ parent.spec.replicas }}",
             "replicas: \"{{ parent.spec.replicas }}\"",
             "web.yaml:5:3",
-            "Deployment $.spec.replicas is the text",
+            "Deployment $.spec.replicas is the text \"2\", should be an integer",
         ),
-        ("value: {{ value }}", "value: {{ 1 }}", "web.yaml:16:", "value is 1, should be text"),
+        (
+            "value: {{ value }}",
+            "value: {{ 1 }}",
+            "web.yaml:16:",
+            "Deployment $.spec.template.spec.containers[0].env[0].value is 1, should be text",
+        ),
         (
             "        - name: app\n",
             "        - imagePullPolicy: Sometimes\n          name: app\n",
@@ -149,8 +154,8 @@ fn a_mistake_in_a_child_is_shown_once_where_the_template_writes_it() {
 fn a_mistake_in_a_parent_a_definition_and_a_status_is_shown_at_its_line() {
     for (from, to, place, message) in [
         (
-            "  env: {A: b, C: d}",
-            "  env: {A: 1, C: d}",
+            "env: {A: b, C",
+            "env: {A: 1, C",
             "example.yaml:6:9",
             "App $.spec.env.A is 1, should be text",
         ),
@@ -220,6 +225,10 @@ fn kinds_that_nothing_defines_are_named_and_crds_defines_them() {
         assert!(error.contains("Other $.spec.a is not known"), "{error}");
         assert!(error.contains("web.yaml:4:8"), "{error}");
     }
+    std::fs::write(folder.path().join("others/broken.yaml"), "a: [").unwrap();
+    let (code, _, error) = run(folder.path(), &["check", "--crds", "others"]);
+    assert!(code == 3 && error.contains("others/broken.yaml:1:"), "{error}");
+    std::fs::remove_file(folder.path().join("others/broken.yaml")).unwrap();
     let (code, _, error) = run(folder.path(), &["check", "--crds", "nowhere"]);
     assert_eq!((code, error.contains("there is no `nowhere`")), (1, true), "{error}");
     let (code, out, error) = run(folder.path(), &["render", "--crds", "others"]);

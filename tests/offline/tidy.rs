@@ -87,6 +87,7 @@ fn pure_steps_know_no_client_no_async_no_clock_and_no_environment() {
         "problem",
         "report",
         "scenario",
+        "schema",
         "scope",
         "scaffold",
         "graph",

@@ -34,6 +34,9 @@ type Sighting = (&'static str, String, Vec<String>);
 pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
     let mut examined = Examined::default();
     for rule in &loaded.rules {
+        for gvk in std::iter::once(&rule.parent.gvk).chain(rule.kinds()) {
+            examined.knows(gvk, kinds);
+        }
         examined.note(rule_findings(rule, &kinds.types));
     }
     for document in loaded.crds.iter().chain(&loaded.examples) {
@@ -69,6 +72,17 @@ impl Examined {
         }
     }
 
+    /// Notes a kind that nothing defines.
+    fn knows(&mut self, gvk: &Gvk, kinds: &Known) {
+        if kinds.types.kind(gvk).is_none() {
+            let others = kinds.types.other_versions(gvk);
+            self.unknown.insert(match others.as_slice() {
+                [] => gvk.to_string(),
+                others => format!("{gvk} (known is {})", others.join(", ")),
+            });
+        }
+    }
+
     fn document(&mut self, document: &Example, kinds: &Known) {
         let place = |finding: &Finding| Some(document.place_of(&finding.path));
         self.object(&document.object, kinds, place);
@@ -76,17 +90,10 @@ impl Examined {
 
     fn object(&mut self, object: &Value, kinds: &Known, place: impl Fn(&Finding) -> Option<Place>) {
         let Some(gvk) = Gvk::of(object) else { return };
-        let Some(findings) = check_object(&kinds.types, object) else {
-            let others = kinds.types.other_versions(&gvk);
-            self.unknown.insert(match others.as_slice() {
-                [] => gvk.to_string(),
-                others => format!("{gvk} (known is {})", others.join(", ")),
-            });
-            return;
-        };
-        let problem =
-            |finding: Finding| Problem { place: place(&finding), ..finding.problem(&gvk.kind) };
-        self.note(findings.into_iter().map(problem));
+        self.knows(&gvk, kinds);
+        for finding in check_object(&kinds.types, object).into_iter().flatten() {
+            self.finding(&gvk.kind, &finding, place(&finding));
+        }
     }
 
     /// One rule and one parent.

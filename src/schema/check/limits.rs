@@ -51,9 +51,8 @@ impl Checker {
 
     fn of_text(&mut self, limits: &Limits, text: &str) {
         self.size(limits.length, text.chars().count(), "characters");
-        // Only for ASCII do both languages of patterns agree on classes such as `\w`.
-        let Some(pattern) = limits.pattern.as_ref().filter(|_| text.is_ascii()) else { return };
-        if !pattern.is_match(text) {
+        let Some(pattern) = &limits.pattern else { return };
+        if pattern.matches(text) == Some(false) {
             self.note("not-allowed", format!("is {}, should match {pattern}", shown(text)), None);
         }
     }

@@ -1,7 +1,7 @@
 //! Scalars, and whatever stands where another type should be.
 
 use super::Checker;
-use crate::comparison::Quantity;
+use crate::comparison::{Quantity, QuantityError};
 use crate::schema::shape::{Format, Shape, Width};
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -69,10 +69,12 @@ impl Checker {
     }
 
     fn quantity(&mut self, value: &Value) -> bool {
-        let fits = match value {
-            Value::String(text) => text.trim().parse::<Quantity>().is_ok(),
-            value => Quantity::of(value).is_ok(),
+        let read = match value {
+            Value::String(text) => text.trim().parse::<Quantity>(),
+            value => Quantity::of(value),
         };
+        // The API server rounds what has too many digits.
+        let fits = !matches!(read, Err(QuantityError::Shape));
         if !fits {
             let hint = "write a number with a suffix such as 500m, 2Gi or 1e3".to_owned();
             let message = format!("is {}, should be a quantity", describe(value));
