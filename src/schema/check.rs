@@ -91,7 +91,7 @@ impl Checker {
     /// Built-in kinds take null for absent everywhere; custom kinds where the schema says so, or has a default for it.
     fn null(&mut self, schema: &Schema) {
         let taken = schema.nullable || schema.default.is_some();
-        if self.strict && !taken && !matches!(schema.resolved(), Shape::Any | Shape::Named(_)) {
+        if self.strict && !taken && !matches!(schema.resolved(), Shape::Any) {
             self.note("wrong-type", "is null", "leave it out".to_owned());
         }
     }

@@ -47,7 +47,8 @@ fn whole_object(mut schema: Schema) -> Schema {
         let text = || Schema::of(Shape::Text(Format::Free));
         fields.known.insert("apiVersion".into(), text());
         fields.known.insert("kind".into(), text());
-        fields.known.insert("metadata".into(), Schema::of(Shape::Named(METADATA)));
+        let metadata = Schema { nullable: true, ..Schema::of(Shape::Named(METADATA)) };
+        fields.known.insert("metadata".into(), metadata);
     }
     schema
 }

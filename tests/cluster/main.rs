@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         quiet::a_restart_writes_nothing,
         schema::schema_is_fresh,
         schema::nothing_is_found_in_what_the_server_accepts,
+        schema::no_finding_in_thousands_of_changed_objects_is_false,
         schema::what_is_found_the_server_refuses_or_does_not_keep,
         schema::defaults_are_those_of_the_server,
         shorthand::the_server_takes_the_crd_and_a_refresh_changes_nothing,

@@ -9,9 +9,11 @@ mod probe;
 use crate::sandbox::condition;
 use crate::world::{eventually, world};
 use describe::Description;
+use futures::{StreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
+use kubewright::path::{Location, Step};
 use kubewright::schema::{Types, check_object, default_parent};
 use serde_json::{Value, json};
 use std::fs;
@@ -105,6 +107,78 @@ pub(crate) async fn what_is_found_the_server_refuses_or_does_not_keep() {
         assert_eq!(judged.answer.is_ok(), case.drops, "{judged:?}");
         assert!(!kept && judged.found.len() == 1, "{judged:?}");
         assert!(judged.found[0].starts_with(&case.code), "{judged:?}");
+    }
+}
+
+/// Puts all kinds of values into every place of some rich objects. Where something is found, the server must refuse the
+/// object, or not keep what was found.
+pub(crate) async fn no_finding_in_thousands_of_changed_objects_is_false() {
+    let client = world().client("test-schema-changed");
+    let description = Description::of(&client).await;
+    let (definition, mut objects) = cases::custom();
+    install(&client, &definition).await;
+    let types = Types::builtin().with_crds([&definition]);
+    let pod = cases::accepted().swap_remove(0);
+    objects.extend([in_deployment(&pod), pod]);
+    let suspects: Vec<_> = objects
+        .iter()
+        .flat_map(changed)
+        .filter_map(|object| {
+            let findings = check_object(&types, &object).expect("a known kind");
+            (!findings.is_empty()).then_some((object, findings))
+        })
+        .collect();
+    assert!(suspects.len() > 2000, "{} are too few", suspects.len());
+    let answers = stream::iter(suspects).map(|(object, findings)| async {
+        let answer = probe::dry_run(&client, &description, &object).await;
+        (object, findings, answer)
+    });
+    let mut answers = answers.buffer_unordered(8);
+    while let Some((object, findings, answer)) = answers.next().await {
+        let Ok(answer) = answer else { continue };
+        for finding in findings {
+            let path = &finding.path;
+            assert_ne!(path.of(&answer), path.of(&object), "{finding}, in {object}");
+        }
+    }
+}
+
+/// The object with each of some values in each of its places.
+fn changed(object: &Value) -> Vec<Value> {
+    let values = [
+        json!(null),
+        json!("x"),
+        json!(5),
+        json!(2.5),
+        json!(true),
+        json!([]),
+        json!([null]),
+        json!({"a": "b"}),
+    ];
+    let mut places = Vec::new();
+    places_below(object, &Location::root(), &mut places);
+    let identity = ["$.apiVersion", "$.kind", "$.metadata", "$.metadata.name"];
+    places.retain(|place| !identity.contains(&place.to_string().as_str()));
+    let put = |place: &Location, value: &Value| {
+        let mut changed = object.clone();
+        cases::change(&mut changed, place, Some(value.clone()));
+        changed
+    };
+    places.iter().flat_map(|place| values.iter().map(|value| put(place, value))).collect()
+}
+
+fn places_below(value: &Value, at: &Location, places: &mut Vec<Location>) {
+    let steps: Vec<(Step, &Value)> = match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.as_str().into(), value)).collect(),
+        Value::Array(list) => {
+            list.iter().enumerate().map(|(index, value)| (index.into(), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (step, value) in steps {
+        let place = at.child(step);
+        places_below(value, &place, places);
+        places.push(place);
     }
 }
 
