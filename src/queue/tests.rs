@@ -240,11 +240,11 @@ async fn moving_up_while_running_counts_after_the_run() {
 #[tokio::test(start_paused = true)]
 async fn a_failed_key_comes_back_in_the_lane_it_came_from() {
     let queue = queue();
-    queue.add(1, Finish);
+    queue.add(1, Edit);
     assert_eq!(queue.next().await, Some(1));
     queue.done(&1, Again::Failed);
     for key in 2..5 {
-        queue.add(key, Edit);
+        queue.add(key, Drift);
     }
     advance(SECOND).await;
     assert_eq!(drain(&queue).await, [1, 2, 3, 4]);

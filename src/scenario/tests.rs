@@ -154,7 +154,7 @@ fn maps_match_in_part_named_lists_by_name_and_null_means_absent() {
         "s.yaml:7:19\n    children.copy.spec.greeting\n      - (nothing)\n      + \"hi\"\n",
         "s.yaml:9:31\n    children.copy.spec.ports[dns].port\n      - 54\n      + 53\n",
         "s.yaml:10:13\n    children.copy.spec.ports[ftp]\n      - name: ftp\n      + (nothing)\n",
-        "s.yaml:11:5\n    children.late: is not rendered: it waits for `copy`: it does not exist yet\n",
+        "s.yaml:11:5\n    children.late: is not rendered: it waits for `copy`, which does not exist yet\n",
     ] {
         assert!(text.contains(expected), "{expected}in:\n{text}");
     }
