@@ -100,6 +100,9 @@ impl Desired {
         view.add_let(self.let_value.clone());
         for ((child, keys), decision) in &self.decisions {
             view.note(child, keys.clone(), *decision);
+            if *decision == Decision::Wanted {
+                view.keep(child, keys, &|id| self.wants(id));
+            }
         }
         view
     }
@@ -178,6 +181,7 @@ impl Desired {
             Ok(None) => Decision::Unwanted,
             Ok(Some(objects)) => {
                 self.add(child, view, objects);
+                view.keep(&child.id, &view.keys(), &|id| self.wants(id));
                 Decision::Wanted
             }
             Err(stuck) => {

@@ -99,7 +99,7 @@ fn declared(rule: &Rule, condition: &ConditionRule, view: &View<'_>) -> Conditio
         Truth::Unknown => (condition::Truth::Unknown, condition.unknown.as_ref()),
     };
     let message = because.and_then(|because| because.message.as_ref()).map(|message| {
-        rule.templates.line(message, view.context()).unwrap_or_else(|failure| failure.summary())
+        rule.templates.line(message, &view.context()).unwrap_or_else(|failure| failure.summary())
     });
     Condition {
         kind: condition.kind.clone(),

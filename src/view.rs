@@ -11,12 +11,14 @@ pub use children::Slot;
 use crate::comparison::{self, Comparison, Root, Scope, Truth, Verdict};
 use crate::fetch::{Live, Observed};
 use crate::marks;
+use crate::object::ObjectId;
 use crate::ready::{self, Readiness};
 use crate::rule::{ChildRule, Rule};
 use crate::template::{Awaits, BodyTemplate, Context, Failure, Part};
 use children::Children;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -103,7 +105,7 @@ impl<'a> View<'a> {
 
     /// Renders a body of the rule with what can be seen here.
     pub fn render_body(&self, body: &BodyTemplate) -> Result<Map<String, Value>, Failure> {
-        self.pass.rule.templates.body(body, &self.context)
+        self.pass.rule.templates.body(body, &self.context())
     }
 
     /// Adds to `let`; a name that was there before is replaced.
@@ -136,9 +138,20 @@ impl<'a> View<'a> {
         }
     }
 
+    /// A child was rendered at these items: of its objects only the wanted ones count from now on.
+    pub fn keep(&self, child: &str, keys: &Vec<String>, wanted: &dyn Fn(&ObjectId) -> bool) {
+        if let Some(child) = self.pass.rule.child(child) {
+            self.pass.children.keep(&child.id, keys, wanted);
+        }
+    }
+
     /// For templates.
-    pub fn context(&self) -> &Context {
-        &self.context
+    pub fn context(&self) -> Cow<'_, Context> {
+        let children = &self.pass.children;
+        if !children.dropped() {
+            return Cow::Borrowed(&self.context);
+        }
+        Cow::Owned(self.context.clone().with("children", children.part(&self.items)))
     }
 
     /// Judges comparisons that must all hold, and remembers when time may change the verdict.

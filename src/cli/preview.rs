@@ -66,7 +66,7 @@ impl<'r> Preview<'r> {
         let view = self.desired.view(self.rule, &self.observed, NOW);
         let siblings = self.desired.children.iter().filter(|other| other.child == child.child);
         let nth = siblings.take_while(|other| other.id != child.id).count();
-        let place = self.rule.templates.place(&rule.template, view.context(), nth, part);
+        let place = self.rule.templates.place(&rule.template, &view.context(), nth, part);
         Some(place.unwrap_or_else(|| rule.place.clone()))
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn objects(
     observed: &Observed,
     setting: &Setting<'_>,
 ) -> Result<Vec<DesiredChild>, Stuck> {
-    let documents = rule.templates.documents(&child.template, view.context())?;
+    let documents = rule.templates.documents(&child.template, &view.context())?;
     if documents.is_empty() && !child.may_be_empty {
         let hint = "guard the child with `when`, or allow it with `mayBeEmpty: true`";
         let problem = Problem::new("no-object", "the template renders no object");

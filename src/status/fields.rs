@@ -23,7 +23,7 @@ pub(super) fn compute(
         return (None, None);
     }
     let Some(body) = &status.fields else { return (Some(Map::new()), None) };
-    let mut context = view.context().clone();
+    let mut context = view.context().into_owned();
     let conditions: Map<String, Value> = conditions
         .iter()
         .map(|(kind, truth)| ((*kind).to_owned(), json!(*truth == Truth::True)))

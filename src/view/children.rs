@@ -4,19 +4,23 @@
 
 use super::{Decision, Item};
 use crate::fetch::{Live, Observed};
+use crate::object::ObjectId;
 use crate::rule::{ChildRule, Rule};
 use crate::template::{Awaits, Part};
 use serde_json::{Map, Value};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::rc::Rc;
 
 type Keys = Vec<String>;
 
 /// The objects of every child.
 pub(super) struct Children<'a> {
     rule: &'a Rule,
-    objects: BTreeMap<&'a str, BTreeMap<Keys, Objects<'a>>>,
+    objects: RefCell<BTreeMap<&'a str, BTreeMap<Keys, Rc<Objects<'a>>>>>,
+    /// Whether some of them no longer count.
+    dropped: Cell<bool>,
     decisions: RefCell<BTreeMap<&'a str, BTreeMap<Keys, Decision>>>,
 }
 
@@ -77,10 +81,36 @@ impl<'a> Children<'a> {
         }
         let objects = lives.into_iter().map(|(id, by_keys)| {
             let several = rule.child(id).is_some_and(|child| child.several);
-            let objects = |(keys, lives)| (keys, Objects::new(id, lives, several));
+            let objects = |(keys, lives)| (keys, Rc::new(Objects::new(id, lives, several)));
             (id, by_keys.into_iter().map(objects).collect())
         });
-        Self { rule, objects: objects.collect(), decisions: RefCell::default() }
+        let objects = RefCell::new(objects.collect());
+        Self { rule, objects, dropped: Cell::new(false), decisions: RefCell::default() }
+    }
+
+    /// Of the objects of a child, only those that are wanted count from now on. One of a former name may still be there,
+    /// and must not pass for the child.
+    pub(super) fn keep(&self, child: &'a str, keys: &Keys, wanted: &dyn Fn(&ObjectId) -> bool) {
+        let mut objects = self.objects.borrow_mut();
+        let Some(by_keys) = objects.get_mut(child) else { return };
+        let Some(known) = by_keys.get(keys) else { return };
+        let lives: Vec<&Live> =
+            known.lives.iter().copied().filter(|live| wanted(&live.id)).collect();
+        if lives.len() == known.lives.len() {
+            return;
+        }
+        self.dropped.set(true);
+        if lives.is_empty() {
+            by_keys.remove(keys);
+        } else {
+            let several = known.together.is_some();
+            by_keys.insert(keys.clone(), Rc::new(Objects::new(child, lives, several)));
+        }
+    }
+
+    /// Whether what templates see was made before some objects ceased to count.
+    pub(super) fn dropped(&self) -> bool {
+        self.dropped.get()
     }
 
     pub(super) fn decide(&self, child: &'a str, keys: Keys, decision: Decision) {
@@ -92,7 +122,7 @@ impl<'a> Children<'a> {
         let parts = self.rule.children.iter().filter_map(|child| {
             let below = depth_below(self.rule, child, items);
             let path = format!("children.{}", child.id);
-            let found: Vec<_> = self.below(child, items).collect();
+            let found = self.below(child, items);
             if below == 0 {
                 return found
                     .first()
@@ -135,7 +165,8 @@ impl<'a> Children<'a> {
             keys.push(&prefix);
         }
         let slot = |keys: &Keys| -> Vec<Slot<'a>> {
-            let objects = self.objects.get(id).and_then(|by_keys| by_keys.get(keys));
+            let known = self.objects.borrow();
+            let objects = known.get(id).and_then(|by_keys| by_keys.get(keys));
             match (decided.and_then(|by_keys| by_keys.get(keys)), objects) {
                 (Some(Decision::Unwanted), _) => vec![Slot::Unwanted],
                 (_, Some(objects)) => objects.lives.iter().map(|live| Slot::There(live)).collect(),
@@ -151,14 +182,11 @@ impl<'a> Children<'a> {
         items[..shared].iter().map(|item| item.key.clone()).collect()
     }
 
-    fn below<'s>(
-        &'s self,
-        child: &ChildRule,
-        items: &[Item],
-    ) -> impl Iterator<Item = (&'s Keys, &'s Objects<'a>)> + use<'s, 'a> {
+    fn below(&self, child: &ChildRule, items: &[Item]) -> Vec<(Keys, Rc<Objects<'a>>)> {
         let prefix = self.prefix(child, items);
-        let by_keys = self.objects.get(&*child.id);
-        by_keys.into_iter().flat_map(move |by_keys| starting(by_keys, &prefix).collect::<Vec<_>>())
+        let objects = self.objects.borrow();
+        let Some(by_keys) = objects.get(&*child.id) else { return Vec::new() };
+        starting(by_keys, &prefix).map(|(keys, known)| (keys.clone(), Rc::clone(known))).collect()
     }
 }
 
@@ -174,10 +202,10 @@ fn starting<'m, T>(
     })
 }
 
-fn nested_part(path: &str, found: &[(&Keys, &Objects<'_>)], at: usize) -> Part {
-    let mut by_key: BTreeMap<&str, Vec<(&Keys, &Objects<'_>)>> = BTreeMap::new();
+fn nested_part(path: &str, found: &[(Keys, Rc<Objects<'_>>)], at: usize) -> Part {
+    let mut by_key: BTreeMap<&str, Vec<(Keys, Rc<Objects<'_>>)>> = BTreeMap::new();
     for (keys, objects) in found {
-        by_key.entry(&keys[at]).or_default().push((keys, objects));
+        by_key.entry(&keys[at]).or_default().push((keys.clone(), Rc::clone(objects)));
     }
     let parts = by_key.into_iter().map(|(key, found)| {
         let part = match found.as_slice() {

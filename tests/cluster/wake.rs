@@ -3,7 +3,7 @@
 use crate::sandbox::{Sandbox, condition};
 use serde_json::json;
 
-/// A rule for `WebApp`s with ConfigMaps as children; `children` and `status` are the rest of its spec.
+/// A rule for `WebApp`s; `children` and `status` are the rest of its spec.
 fn rule(name: &str, children: &str, status: &str) -> String {
     format!(
         "\
@@ -168,5 +168,37 @@ pub(crate) async fn a_child_held_by_a_foreign_finalizer_is_waited_for_in_silence
     sandbox.edit("ConfigMap", "shop-files", finalizers(json!(null))).await;
     sandbox.until_ready("shop").await;
     sandbox.get("ConfigMap", "shop-files").await;
+    sandbox.stop().await;
+}
+
+/// A child that gets another name is another object: the former one no longer speaks for it, even if it cannot go.
+pub(crate) async fn a_renamed_child_is_the_new_object() {
+    let children =
+        "    - {id: config, template: config.yaml}\n    - {id: reader, template: reader.yaml}";
+    let status = "    fields: |\n      phase: {{ children.config.metadata.name }}";
+    let reader = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: reader}
+data: {reads: {{ children.config.metadata.name }}}
+";
+    let rule = rule("renamed", children, status);
+    let templates = [("config.yaml", CONFIG), ("reader.yaml", reader)];
+    let mut sandbox = Sandbox::with("renamed", &rule, &templates).await;
+    sandbox.webapp_is("shop", json!({"image": "a-first"})).await;
+    sandbox.until_ready("shop").await;
+    let hold = json!({"metadata": {"finalizers": ["tests.kubewright.io/hold"]}});
+    sandbox.edit("ConfigMap", "a-first", hold).await;
+    sandbox.webapp_is("shop", json!({"image": "b-second"})).await;
+    let reads = |object: &serde_json::Value| object["data"]["reads"] == "b-second";
+    sandbox.until("ConfigMap", "reader", "reads the new one", reads).await;
+    let is_going =
+        |object: &serde_json::Value| object["metadata"].get("deletionTimestamp").is_some();
+    sandbox.until("ConfigMap", "a-first", "is on its way", is_going).await;
+    let tells = |object: &serde_json::Value| object["status"]["phase"] == "b-second";
+    sandbox.until("WebApp", "shop", "tells of the new one", tells).await;
+    sandbox.until_ready("shop").await;
+    sandbox.edit("ConfigMap", "a-first", json!({"metadata": {"finalizers": null}})).await;
+    sandbox.until_gone("ConfigMap", "a-first").await;
     sandbox.stop().await;
 }
