@@ -121,11 +121,11 @@ pub async fn act(
     may_prune: bool,
 ) -> Outcome {
     let Remembered { memos, restraints, edition } = remembered;
-    let now = Instant::now();
-    restraints.begin(edition, &plan.children, now);
+    let begun = Instant::now();
+    restraints.begin(edition, &plan.children, begun);
     let mut work = Vec::new();
     for planned in &plan.children {
-        let held = restraints.holds(planned, owner.manager, now);
+        let held = restraints.holds(planned, owner.manager, begun);
         let memo = memos.get(&planned.child.id);
         work.push(async move {
             match held {
@@ -155,8 +155,9 @@ pub async fn act(
             pruned.push((live.id.clone(), prune(cluster, live).await));
         }
     }
-    let (contested, look_again) = (restraints.contested(now), restraints.look_again(now));
-    Outcome { children, pruned, contested, look_again }
+    // What became due meanwhile was not tried.
+    let look_again = restraints.look_again(begun);
+    Outcome { children, pruned, contested: restraints.contested(now), look_again }
 }
 
 /// For who runs us; who uses us reads the conditions of the parent.

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A mistake is sent again this late, in case what mended it was no change that we see.
+/// A mistake is sent again after this time at the latest (half of it at the soonest), in case what mended it was no change
+/// that we see.
 pub const BACKSTOP: Duration = Duration::from_mins(30);
 
 /// So many repairs of a child within [`FREE_WITHIN`] are made at once.
@@ -152,11 +153,11 @@ impl Restraints {
         shown.map(|(id, fight)| (id.clone(), fight.fields.clone())).collect()
     }
 
-    /// When a child may be written again, or a fight counts as over.
-    pub(super) fn look_again(&self, now: Instant) -> Option<Instant> {
+    /// When a child may be written again that was not at this time.
+    pub(super) fn look_again(&self, begun: Instant) -> Option<Instant> {
         let refused = self.refused.values().map(|refused| refused.until);
         let fights = self.fights.values().map(|fight| fight.last + fight.delay());
-        refused.chain(fights).filter(|at| *at > now).min()
+        refused.chain(fights).filter(|at| *at > begun).min()
     }
 }
 
@@ -193,5 +194,99 @@ fn backoff(trouble: &Trouble) -> Option<Backoff> {
         },
         Trouble::NotOurs(_) | Trouble::Held(_) => Some(Backoff::PASS),
         Trouble::Unseen(_) | Trouble::Contested(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::marks::parse_id;
+    use crate::object::Gvk;
+    use crate::owned::Ignored;
+    use crate::refusal::Refusal;
+    use crate::render::DesiredChild;
+    use serde_json::json;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn child(intent: u64) -> DesiredChild {
+        DesiredChild {
+            child: "config".into(),
+            items: Vec::new(),
+            gvk: Gvk::parse("v1", "ConfigMap").unwrap(),
+            id: parse_id("ConfigMap shop/web").unwrap(),
+            object: json!({}),
+            intent,
+            ignored: Ignored::default(),
+        }
+    }
+
+    fn planned(child: &DesiredChild, action: Action) -> Planned<'_> {
+        Planned { child, live: None, action }
+    }
+
+    fn refused(class: Class) -> Result<Done, Trouble> {
+        Err(Trouble::Refused(Refusal { class, message: "no".into() }))
+    }
+
+    /// Begins a pass in which the child is to be created; tells whether it may.
+    fn may(restraints: &mut Restraints, child: &DesiredChild, edition: u64, now: Instant) -> bool {
+        restraints.begin(edition, &[planned(child, Action::Create)], now);
+        restraints.holds(&planned(child, Action::Create), "us", now).is_none()
+    }
+
+    #[test]
+    fn a_mistake_waits_for_a_change_or_the_backstop() {
+        let (one, other) = (child(1), child(2));
+        let mut restraints = Restraints::default();
+        let begun = Instant::now();
+        assert!(may(&mut restraints, &one, 1, begun));
+        restraints.note(&planned(&one, Action::Create), &refused(Class::Permanent), begun);
+        assert!(!may(&mut restraints, &one, 1, begun + BACKSTOP / 3));
+        assert!(may(&mut restraints, &other, 1, begun), "another intent");
+        assert!(may(&mut restraints, &one, 1, begun + BACKSTOP));
+        assert!(restraints.look_again(begun).is_some_and(|at| at <= begun + BACKSTOP));
+        assert!(may(&mut restraints, &one, 2, begun), "somebody edited the parent");
+        assert_eq!(restraints.look_again(begun), None);
+    }
+
+    #[test]
+    fn missing_rights_are_tried_ever_more_rarely_and_troubles_of_the_moment_by_the_queue() {
+        let one = child(1);
+        let mut restraints = Restraints::default();
+        let mut now = Instant::now();
+        let mut waits = Vec::new();
+        for _ in 0..12 {
+            assert!(may(&mut restraints, &one, 1, now));
+            restraints.note(&planned(&one, Action::Create), &refused(Class::Forbidden), now);
+            let until = restraints.look_again(now).unwrap();
+            waits.push(until - now);
+            now = until;
+        }
+        assert!(waits[0] <= SECOND && waits[11] > Duration::from_secs(149), "{waits:?}");
+        assert!(waits.iter().all(|wait| *wait <= Duration::from_mins(5)), "{waits:?}");
+        let mut restraints = Restraints::default();
+        for class in [Class::Stale, Class::NotFound, Class::Transient(None)] {
+            restraints.note(&planned(&one, Action::Create), &refused(class), now);
+            assert!(may(&mut restraints, &one, 1, now));
+        }
+    }
+
+    #[test]
+    fn three_repairs_are_free_the_rest_wait_and_peace_is_forgiven() {
+        let mut fight = Fight { repairs: 0, last: Instant::now(), fields: Vec::new() };
+        let delay = |fight: &mut Fight, repairs| {
+            fight.repairs = repairs;
+            fight.delay().as_secs()
+        };
+        let waits: Vec<u64> = (0..8).map(|repairs| delay(&mut fight, repairs)).collect();
+        assert_eq!(waits, [0, 0, 0, 5, 10, 20, 40, 80]);
+        assert_eq!(delay(&mut fight, u32::MAX), 300);
+        fight.repairs = 3;
+        assert!(!fight.is_over(fight.last + FREE_WITHIN));
+        assert!(fight.is_over(fight.last + FREE_WITHIN + SECOND));
+        fight.repairs = 8;
+        assert!(!fight.is_over(fight.last + FORGOTTEN) && fight.repairs == 4);
+        assert!(fight.is_over(fight.last + 40 * FORGOTTEN));
     }
 }
