@@ -8,7 +8,7 @@ use super::Said;
 use super::condition::{TRANSITION, conditions, kept};
 use super::shape::{Conditions, Shape};
 use crate::fetch::{Live, Observed};
-use crate::marks::status_manager;
+use crate::marks::{hash64, status_manager};
 use crate::object::generation;
 use crate::owned::{self, FieldSet};
 use crate::queue::Backoff;
@@ -28,8 +28,11 @@ const PACE: Backoff = Backoff { base: Duration::from_secs(1), cap: Duration::fro
 #[derive(Default)]
 pub struct StatusMemory {
     sent: Option<Instant>,
-    /// How often in a row the same status was sent again.
-    contested: u32,
+    /// How often in a row a status was sent for no good reason: the same again, since somebody else changed it, or
+    /// another one although only our own status had changed, as of a rule that counts its own passes.
+    needless: u32,
+    /// What the last status was made of, itself included.
+    reason: u64,
     memo: Option<Memo>,
     refused: Option<Refused>,
 }
@@ -79,6 +82,7 @@ pub async fn write(
 ) -> Written {
     let shape = scene.shape.filter(|shape| shape.subresource && scene.rule.status.is_some());
     let Some(shape) = shape else {
+        memory.refused = None;
         return Written { result: Ok(Sent::Same), lacking: BTreeSet::new() };
     };
     let lacking = said.fields.iter().flat_map(Map::keys).filter(|field| !shape.has(field)).cloned();
@@ -112,12 +116,13 @@ async fn bring(
         return Ok(Sent::Later(rest));
     }
     let body = body(scene, &status, shape);
-    memory.sends(&status);
+    memory.sends(&status, reason(scene.parent.resource_version, after));
     let written =
         scene.cluster.apply_status(&scene.rule.parent.gvk, &scene.parent.id, &body, &manager).await;
     match written {
         Ok(stored) => {
             let live = Live::new(stored);
+            memory.reason = reason(live.stored.resource_version, after);
             memory.memo = memo_of(status, &live, &manager);
             scene.remember_parent(&live);
             Ok(Sent::Now)
@@ -150,7 +155,7 @@ impl StatusMemory {
         refusal: Refusal,
     ) -> Result<Sent, Refusal> {
         if let Some(refused) = &mut self.refused {
-            // That was the rest of one that was refused before.
+            // This was the rest of a status that was refused before.
             refused.wholly = true;
             return Err(refusal);
         }
@@ -163,15 +168,22 @@ impl StatusMemory {
 
     /// How long it is too early to send something.
     fn rest(&self) -> Option<Duration> {
-        PACE.delay(self.contested, 1.0).checked_sub(self.sent?.elapsed())
+        PACE.delay(self.needless, 1.0).checked_sub(self.sent?.elapsed())
     }
 
-    /// To send again what was sent last means that somebody else changed it.
-    fn sends(&mut self, status: &Map<String, Value>) {
-        let again = self.memo.as_ref().is_some_and(|memo| timeless(&memo.sent) == timeless(status));
-        self.contested = if again { self.contested.saturating_add(1) } else { 0 };
+    fn sends(&mut self, status: &Map<String, Value>, reason: u64) {
+        let same = |memo: &Memo| timeless(&memo.sent) == timeless(status);
+        let needless = self.reason == reason || self.memo.as_ref().is_some_and(same);
+        self.needless = if needless { self.needless.saturating_add(1) } else { 0 };
         self.sent = Some(Instant::now());
     }
+}
+
+/// Stands for the versions of the parent and of all its children.
+fn reason(parent: u64, after: &Observed) -> u64 {
+    let children = after.children.values().map(|live| live.stored.resource_version.to_string());
+    let all: Vec<String> = std::iter::once(parent.to_string()).chain(children).collect();
+    hash64(all.join(" ").as_bytes())
 }
 
 /// Without what depends on the time of the pass.
@@ -234,6 +246,9 @@ fn in_sync(
     fields: Option<&FieldSet>,
     memo: Option<&Memo>,
 ) -> bool {
+    if status.is_empty() && fields.is_none() {
+        return true;
+    }
     let nothing = Value::Null;
     let current = parent.get("status").unwrap_or(&nothing);
     if let Some(memo) = memo.filter(|memo| memo.sent == *status) {
@@ -291,4 +306,73 @@ fn with_those_of_others(previous: &[Value], mut ours: Vec<Value>) -> Vec<Value> 
     }
     all.append(&mut ours);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::advance;
+
+    fn said(phase: &str) -> Map<String, Value> {
+        let condition = json!({"type": "Ready", "status": "True", TRANSITION: phase});
+        Map::from_iter([("phase".into(), json!(phase)), ("conditions".into(), json!([condition]))])
+    }
+
+    /// Sends as soon as it may, is answered, and gives how long that took.
+    async fn send(memory: &mut StatusMemory, status: &Map<String, Value>, cause: u64) -> u64 {
+        let begun = Instant::now();
+        while let Some(rest) = memory.rest() {
+            advance(rest + Duration::from_millis(1)).await;
+        }
+        memory.sends(status, cause);
+        memory.reason = cause;
+        let sent = status.clone();
+        memory.memo = Some(Memo { sent, fields: FieldSet::default(), values: 0 });
+        begun.elapsed().as_secs()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn news_comes_once_a_second_and_the_first_at_once() {
+        let mut memory = StatusMemory::default();
+        for (cause, phase, waited) in [(1, "a", 0), (2, "b", 1), (3, "c", 1), (4, "d", 1)] {
+            assert_eq!(send(&mut memory, &said(phase), cause).await, waited, "{phase}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_same_again_waits_longer_each_time_until_there_is_news() {
+        let mut memory = StatusMemory::default();
+        let mut waits = Vec::new();
+        for cause in 1..7 {
+            waits.push(send(&mut memory, &said("a"), cause).await);
+        }
+        assert_eq!(waits, [0, 1, 1, 2, 4, 8]);
+        send(&mut memory, &said("b"), 7).await;
+        assert_eq!(send(&mut memory, &said("c"), 8).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_status_that_feeds_on_itself_waits_longer_each_time() {
+        let mut memory = StatusMemory::default();
+        let mut waits = Vec::new();
+        for phase in ["a", "b", "c", "d", "e"] {
+            waits.push(send(&mut memory, &said(phase), 1).await);
+        }
+        assert_eq!(waits, [0, 1, 1, 2, 4]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_status_is_known_again_whatever_the_time_says() {
+        let mut memory = StatusMemory::default();
+        let refusal = Refusal { class: Class::Permanent, message: "no".into() };
+        assert_eq!(memory.was_refused(&said("a"), refusal.clone()), Ok(Sent::Later(PACE.base)));
+        let mut later = said("a");
+        later["conditions"][0][TRANSITION] = json!("later");
+        assert!(memory.refuses(&later).is_some_and(|refused| !refused.wholly));
+        assert_eq!(memory.was_refused(&said("b"), refusal.clone()), Err(refusal));
+        assert!(memory.refuses(&later).is_some_and(|refused| refused.wholly));
+        advance(BACKSTOP).await;
+        assert!(memory.refuses(&later).is_none(), "tried again");
+        assert!(memory.retries().is_none());
+    }
 }
