@@ -247,6 +247,13 @@ impl Running {
     pub async fn stop(mut self) {
         self.controller.queue.close();
         while self.workers.join_next().await.is_some() {}
+    }
+}
+
+impl Drop for Running {
+    /// Lets go of every watch; passes under way are cut off.
+    fn drop(&mut self) {
+        self.controller.queue.close();
         lock(&self.controller.rules).clear();
     }
 }

@@ -1,8 +1,8 @@
 //! The task that attaches one rule and goes on asking for what the API server does not offer yet.
 //!
 //! In: a rule that is not attached. Out: watches, a status shape, and a pass for every parent whenever there is more to
-//! see than before. It ends when nothing is lacking, or with the rule. Never here: a strong reference over a wait, which
-//! would keep a replaced rule alive.
+//! see than before. It ends with the rule. Never here: a strong reference over a wait without end, which would keep a
+//! replaced rule alive.
 
 use super::{Attached, Bells, Ear, unlisted};
 use crate::controller::{Controller, lock};
