@@ -7,7 +7,7 @@ use crate::act::{Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::Cluster;
 use crate::compare::{Memos, compare};
 use crate::fetch::{ChildCache, Live, Observed, Owner, fetch};
-use crate::marks::{self, annotation, hash64};
+use crate::marks::{self, Mark, annotation, hash64};
 use crate::object::ObjectId;
 use crate::queue::Lane;
 use crate::refusal::{Class, Refusal};
@@ -99,6 +99,9 @@ impl Next {
 
 /// Runs one pass.
 pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
+    if is_own_child(scene) {
+        return Ended::default();
+    }
     if let Some(why) = left_alone(&scene.parent) {
         let report = Report::left_alone(&scene.rule.name, &scene.parent.id, why);
         return Ended { report: Some(report), ..Ended::default() };
@@ -141,6 +144,14 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
     }
+}
+
+/// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
+fn is_own_child(scene: &Scene<'_>) -> bool {
+    let mark = scene.parent.annotation(annotation::CHILD);
+    mark.as_deref().and_then(Mark::parse).is_some_and(|mark| {
+        *mark.rule == *scene.rule.name && mark.object == scene.parent.id.to_string()
+    })
 }
 
 /// Why nothing is to be done about a parent, whatever its rule says.

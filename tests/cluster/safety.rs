@@ -1,6 +1,7 @@
 //! What a parent contains stays a value, and what belongs to others stays theirs.
 
 use crate::sandbox::{Sandbox, condition};
+use crate::world::eventually;
 use serde_json::{Value, json};
 
 fn rule(name: &str, template: &str) -> String {
@@ -146,5 +147,58 @@ data:
     sandbox.webapp_is("shop", json!({"image": "b", "host": "theirs"})).await;
     sandbox.until_ready("shop").await;
     assert_eq!(sandbox.get("ConfigMap", "shop").await["data"]["image"], "b");
+    sandbox.stop().await;
+}
+
+/// A parent that nests deeper than we read: it is told so, and nothing is made of half of it.
+pub(crate) async fn a_parent_that_cannot_be_read_is_told_so() {
+    let text = rule("deep", "child.yaml")
+        .replace("demo.kubewright.io/v1, kind: WebApp", "tests.kubewright.io/v1, kind: Deep");
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fixed}\n";
+    let mut sandbox = Sandbox::with("deep", &text, &[("child.yaml", template)]).await;
+    let condition_list = json!({"type": "array", "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"], "items": {"type": "object", "required": ["type"],
+        "properties": {"type": {"type": "string"}, "status": {"type": "string"}, "message": {"type": "string"}}}});
+    sandbox
+        .kind_is("Deep", json!({"type": "object", "properties": {"conditions": condition_list}}))
+        .await;
+    let deep = (0..200).fold(json!(1), |inner, _| json!({ "a": inner }));
+    sandbox.is("Deep", "one", deep).await;
+    eventually("the parent is told", || async {
+        let text = sandbox.text("Deep", "one").await;
+        if text.contains("the parent nests too deep to be read") { Ok(()) } else { Err(text) }
+    })
+    .await;
+    sandbox.settled().await;
+    let writes = sandbox.writes();
+    assert_eq!(writes.len(), 1, "one status: {writes:#?}");
+    assert_eq!(sandbox.find("ConfigMap", "fixed").await, None);
+    sandbox.stop().await;
+}
+
+/// A rule that creates objects of its parents' kind: its children are no parents.
+pub(crate) async fn a_child_is_no_parent_of_its_own_rule() {
+    let text = rule("recursive", "child.yaml")
+        .replace("demo.kubewright.io/v1, kind: WebApp", "v1, kind: ConfigMap");
+    let text = text.replace("  status: {}\n", "");
+    let template = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: \"{{ parent.metadata.name }}-x\"}
+";
+    let mut sandbox = Sandbox::with("recursive", &text, &[("child.yaml", template)]).await;
+    let parent = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}});
+    sandbox.create("ConfigMap", parent).await;
+    sandbox.until("ConfigMap", "one-x", "is there", |_| true).await;
+    // Every namespace has one more ConfigMap, which is a parent too.
+    sandbox.until("ConfigMap", "kube-root-ca.crt-x", "is there", |_| true).await;
+    sandbox.settled().await;
+    assert_eq!(sandbox.find("ConfigMap", "one-x-x").await, None);
+    assert_eq!(sandbox.writes().len(), 2, "{:#?}", sandbox.writes());
+    // A copy of the marks on another object proves nothing: it is a parent.
+    let marks = sandbox.get("ConfigMap", "one-x").await["metadata"]["annotations"].clone();
+    let copy = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "copy", "annotations": marks}});
+    sandbox.create("ConfigMap", copy).await;
+    sandbox.until("ConfigMap", "copy-x", "is there", |_| true).await;
     sandbox.stop().await;
 }
