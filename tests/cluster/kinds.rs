@@ -248,3 +248,63 @@ spec: {size: {{ parent.spec.size }}}
     sandbox.get("Fleeting", "one").await;
     sandbox.stop().await;
 }
+
+/// A rule with a status on a kind without the subresource writes none, which would change the generation each time; when
+/// the subresource comes, the status does too.
+pub(crate) async fn a_status_subresource_may_come_after_its_rule() {
+    let rule = rule("late-subresource", "Plain", "  status: {}\n");
+    let mut sandbox = Sandbox::with("late-subresource", &rule, &[("config.yaml", CONFIG)]).await;
+    sandbox.kind_is("Plain", Value::Null).await;
+    sandbox.is("Plain", "one", json!({"size": 3})).await;
+    sandbox.until("ConfigMap", "one", "is there", |_| true).await;
+    sandbox.settled().await;
+    let to_parents: Vec<_> =
+        sandbox.writes().into_iter().filter(|write| write.uri.contains("/plains/")).collect();
+    assert!(to_parents.is_empty(), "{to_parents:#?}");
+    sandbox.kind_is("Plain", with_conditions(&json!({}))).await;
+    let is_ready = |object: &Value| condition(object, "Ready").0 == "True";
+    sandbox.until("Plain", "one", "is ready", is_ready).await;
+    sandbox.stop().await;
+}
+
+/// The namespace of a child may come after its cluster-scoped parent, go, and never be fought over.
+pub(crate) async fn a_childs_namespace_may_come_after_its_parent() {
+    let rule = rule("late-namespace", "GlobalOwner", "  status: {}\n");
+    let config = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ parent.metadata.name }}, namespace: {{ parent.spec.namespace }}}
+";
+    let mut sandbox = Sandbox::with("late-namespace", &rule, &[("config.yaml", config)]).await;
+    sandbox.kind_is("GlobalOwner", with_conditions(&json!({}))).await;
+    sandbox.is("GlobalOwner", "one", json!({"namespace": "late-namespace-child"})).await;
+    sandbox.is("GlobalOwner", "escapes", json!({"namespace": "../late-namespace"})).await;
+    let waits = |object: &Value| {
+        condition(object, "Reconciling").1.contains("\"late-namespace-child\" not found")
+    };
+    sandbox.until("GlobalOwner", "one", "waits for the namespace", waits).await;
+    let escapes = sandbox
+        .until("GlobalOwner", "escapes", "is stalled", |object| {
+            condition(object, "Stalled").0 == "True"
+        })
+        .await;
+    assert!(condition(&escapes, "Stalled").1.contains("is no name for a namespace"), "{escapes}");
+    sandbox.namespace("late-namespace-child").await;
+    let is_ready = |object: &Value| condition(object, "Ready").0 == "True";
+    sandbox.until("GlobalOwner", "one", "is ready", is_ready).await;
+    sandbox.settled().await;
+
+    // It goes again, and takes the child with it.
+    let before = sandbox.writes().len();
+    sandbox.namespace_is_gone("late-namespace-child").await;
+    let is_waiting = |object: &Value| condition(object, "Reconciling").0 == "True";
+    sandbox.until("GlobalOwner", "one", "waits again", is_waiting).await;
+    let writes = sandbox.writes().split_off(before);
+    let tries = writes.iter().filter(|write| write.uri.contains("/configmaps/one")).count();
+    assert!(tries <= 6, "a terminating namespace is not fought: {writes:#?}");
+    sandbox.namespace("late-namespace-child").await;
+    let now = json!({"metadata": {"annotations": {"kubewright.io/reconcile": "now"}}});
+    sandbox.edit("GlobalOwner", "one", now).await;
+    sandbox.until("GlobalOwner", "one", "is ready", is_ready).await;
+    sandbox.stop().await;
+}

@@ -9,6 +9,7 @@
 )]
 
 mod control_plane;
+mod dev;
 mod groups;
 mod kinds;
 mod lifecycle;
@@ -46,7 +47,16 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The tests mostly wait; the two cores of a small machine are for the API server.
     arguments.test_threads.get_or_insert(8);
-    let mut trials = trials![
+    let trials = [usual_life(), trouble_of_all_sorts(), schemas(), with_processes()];
+    let trials = trials.into_iter().flatten().collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    world::stop();
+    conclusion.exit_code()
+}
+
+/// What happens all the time.
+fn usual_life() -> Vec<Trial> {
+    trials![
         quiet::fifty_parents_are_quiet_for_a_minute,
         control_plane::workloads_come_to_life_and_go_away,
         lifecycle::a_new_parent_gets_its_children_and_its_status,
@@ -58,17 +68,12 @@ fn main() -> ExitCode {
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
         quiet::a_restart_writes_nothing,
-        schema::schema_is_fresh,
-        schema::nothing_is_found_in_what_the_server_accepts,
-        schema::no_finding_in_thousands_of_changed_objects_is_false,
-        schema::what_is_found_the_server_refuses_or_does_not_keep,
-        schema::defaults_are_those_of_the_server,
-        shorthand::the_server_takes_the_crd_and_a_refresh_changes_nothing,
-        shorthand::what_the_schema_says_is_what_the_server_accepts,
-        shorthand::whatever_compiles_is_accepted,
-        shorthand::defaults_appear,
-        shorthand::what_is_immutable_stays,
-        shorthand::a_status_has_its_fields_and_several_writers_of_conditions,
+    ]
+}
+
+/// What goes wrong, and what becomes of it.
+fn trouble_of_all_sorts() -> Vec<Trial> {
+    trials![
         trouble::a_template_error_names_its_place_and_stops_only_its_parent,
         trouble::of_two_parents_the_first_keeps_the_child_and_the_second_says_who_has_it,
         wake::a_stripped_label_comes_back_with_one_write,
@@ -87,7 +92,7 @@ fn main() -> ExitCode {
         status::a_list_of_conditions_without_keys_is_shared,
         status::a_status_with_defaults_comes_to_rest,
         status::a_failed_let_keeps_conditions_and_fields,
-        status::a_fight_over_the_status_is_slowed_down,
+        status::a_condition_that_somebody_else_wrote_is_written_back_once,
         kinds::a_parents_kind_may_come_after_its_rule,
         kinds::a_status_field_may_come_after_its_rule,
         kinds::a_childs_kind_may_come_after_its_parent,
@@ -100,12 +105,55 @@ fn main() -> ExitCode {
         safety::ignored_fields_are_never_taken_back,
         safety::a_new_intent_takes_nothing_from_others,
         kinds::a_rule_may_change_while_its_passes_run,
+        wake::a_renamed_child_is_the_new_object,
+        restraint::an_edited_service_port_is_told_once,
+        restraint::a_value_that_admission_changes_is_no_drift,
+        kinds::a_status_subresource_may_come_after_its_rule,
+        kinds::a_childs_namespace_may_come_after_its_parent,
+        safety::a_parent_that_cannot_be_read_is_told_so,
+        safety::a_child_is_no_parent_of_its_own_rule,
+    ]
+}
+
+/// What is known of kinds, against the server's own word.
+fn schemas() -> Vec<Trial> {
+    trials![
+        schema::schema_is_fresh,
+        schema::nothing_is_found_in_what_the_server_accepts,
+        schema::no_finding_in_thousands_of_changed_objects_is_false,
+        schema::what_is_found_the_server_refuses_or_does_not_keep,
+        schema::defaults_are_those_of_the_server,
+        shorthand::the_server_takes_the_crd_and_a_refresh_changes_nothing,
+        shorthand::what_the_schema_says_is_what_the_server_accepts,
+        shorthand::whatever_compiles_is_accepted,
+        shorthand::defaults_appear,
+        shorthand::what_is_immutable_stays,
+        shorthand::a_status_has_its_fields_and_several_writers_of_conditions,
+    ]
+}
+
+/// Tests that start processes of their own.
+fn with_processes() -> Vec<Trial> {
+    let blocking: [(&str, fn()); 4] = [
+        (
+            "control_plane::no_server_outlives_a_killed_parent",
+            control_plane::no_server_outlives_a_killed_parent,
+        ),
+        ("dev::a_hang_up_leaves_nothing_behind", dev::a_hang_up_leaves_nothing_behind),
+        (
+            "dev::once_is_done_when_parents_of_any_scope_are_ready",
+            dev::once_is_done_when_parents_of_any_scope_are_ready,
+        ),
+        (
+            "dev::once_says_which_example_cannot_be_installed",
+            dev::once_says_which_example_cannot_be_installed,
+        ),
     ];
-    trials.push(Trial::test("control_plane::no_server_outlives_a_killed_parent", || {
-        control_plane::no_server_outlives_a_killed_parent();
-        Ok(())
-    }));
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    world::stop();
-    conclusion.exit_code()
+    let trial = |(name, test): (&str, fn())| {
+        Trial::test(name, move || {
+            test();
+            Ok(())
+        })
+    };
+    blocking.map(trial).into()
 }

@@ -187,3 +187,56 @@ pub(crate) async fn a_paused_parent_is_left_alone() {
     sandbox.until("ConfigMap", "shop-files", "is repaired", is_ours).await;
     sandbox.stop().await;
 }
+
+/// A port of a Service that was edited by hand is another port to server-side apply, which adds ours and is refused. It is
+/// told, and not asked for again.
+pub(crate) async fn an_edited_service_port_is_told_once() {
+    let rule = rule("edited-port");
+    let bad = "\
+apiVersion: v1
+kind: Service
+metadata: {name: shop-bad}
+spec: {ports: [{name: http, port: 80}], selector: {a: b}}
+";
+    let templates = [("good.yaml", GOOD), ("bad.yaml", bad)];
+    let mut sandbox = Sandbox::with("edited-port", &rule, &templates).await;
+    sandbox.webapp_is("shop", json!({"image": "a"})).await;
+    sandbox.until_ready("shop").await;
+    let mut ports = sandbox.get("Service", "shop-bad").await["spec"]["ports"].clone();
+    ports[0]["port"] = json!(81);
+    sandbox.edit("Service", "shop-bad", json!({"spec": {"ports": ports}})).await;
+    let message = stalled(&sandbox).await;
+    assert!(message.contains("bad: ") && message.contains("spec.ports[1].name"), "{message}");
+    assert_eq!(passes(&sandbox, "/services/shop-bad").await, [0; 0]);
+    ports[0]["port"] = json!(80);
+    sandbox.edit("Service", "shop-bad", json!({"spec": {"ports": ports}})).await;
+    sandbox.until_ready("shop").await;
+    sandbox.stop().await;
+}
+
+/// Admission changes a value of ours with every write: what the server answered is what counts.
+pub(crate) async fn a_value_that_admission_changes_is_no_drift() {
+    let mut sandbox = Sandbox::with("admission", &rule("admission"), &[
+        ("good.yaml", GOOD),
+        ("bad.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop-bad}\ndata: {ours: as-sent, more: x}\n"),
+    ]).await;
+    sandbox.admission_changes("shop-bad", "ours").await;
+    sandbox.webapp_is("shop", json!({"image": "a"})).await;
+    sandbox.until_ready("shop").await;
+    let child = sandbox.get("ConfigMap", "shop-bad").await;
+    assert_eq!(child["data"]["ours"], "as-admission-wants");
+    assert_eq!(passes(&sandbox, "/configmaps/shop-bad").await, [0; 0]);
+    // Somebody else's write takes the policy along; it changes nothing of ours that was not changed already.
+    sandbox.edit("ConfigMap", "shop-bad", json!({"metadata": {"labels": {"theirs": "x"}}})).await;
+    assert_eq!(passes(&sandbox, "/configmaps/shop-bad").await, [0; 0]);
+    // A repair of another value is one write.
+    let before = sandbox.writes().len();
+    sandbox.edit("ConfigMap", "shop-bad", json!({"data": {"more": "y"}})).await;
+    let is_repaired = |object: &Value| object["data"]["more"] == "x";
+    sandbox.until("ConfigMap", "shop-bad", "is repaired", is_repaired).await;
+    sandbox.until_ready("shop").await;
+    let writes = sandbox.writes().split_off(before);
+    let to_child = writes.iter().filter(|write| write.uri.contains("/configmaps/shop-bad")).count();
+    assert_eq!(to_child, 1, "{writes:#?}");
+    sandbox.stop().await;
+}

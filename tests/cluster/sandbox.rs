@@ -1,10 +1,13 @@
 //! A namespace, a set of rules confined to it, and a controller that runs them.
 
 use crate::world::{PATIENCE, Request, eventually, world};
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
-use kube::core::GroupVersionKind;
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, GetParams, Patch, PatchParams, PostParams,
+};
+use kube::core::{GroupVersionKind, Request as ApiRequest};
 use kubewright::controller::{self, Controller};
 use kubewright::rule::{self, Folder};
 use kubewright::source::Source;
@@ -170,21 +173,28 @@ impl Sandbox {
         };
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
+        if kind.starts_with("Global") {
+            return Api::all_with(self.client.clone(), &resource);
+        }
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
 
-    /// Installs a kind of [`TEST_GROUP`] whose spec takes anything. Its name must be the test's own.
+    /// Installs a kind of [`TEST_GROUP`] whose spec takes anything. Its name must be the test's own; if it starts with
+    /// `Global` it lives in no namespace. Without a status it has no status subresource.
     pub(crate) async fn kind_is(&self, kind: &str, status: Value) {
+        let scope = if kind.starts_with("Global") { "Cluster" } else { "Namespaced" };
+        let subresources = if status.is_null() { json!({}) } else { json!({"status": {}}) };
+        let status = if status.is_null() { json!({"type": "object"}) } else { status };
         let plural = format!("{}s", kind.to_lowercase());
         let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let crd = json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": format!("{plural}.{TEST_GROUP}")},
             "spec": {
-                "group": TEST_GROUP, "scope": "Namespaced",
+                "group": TEST_GROUP, "scope": scope,
                 "names": {"plural": plural, "kind": kind},
                 "versions": [{
-                    "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                    "name": "v1", "served": true, "storage": true, "subresources": subresources,
                     "schema": {"openAPIV3Schema": {
                         "type": "object", "properties": {"spec": any, "status": status}}},
                 }],
@@ -214,8 +224,11 @@ impl Sandbox {
             "metadata": {"name": name}, "spec": spec,
         });
         let parameters = PatchParams::apply("somebody").force();
-        let applied = self.api(kind).patch(name, &parameters, &Patch::Apply(&object)).await;
-        applied.expect("the object is accepted");
+        let api = self.api(kind);
+        let request = ApiRequest::new(api.resource_url());
+        let request = request.patch(name, &parameters, &Patch::Apply(&object)).expect("a request");
+        // The answer is not looked at: an object may be too deep for that.
+        self.client.request_text(request).await.expect("the object is accepted");
     }
 
     /// Creates or edits a parent, as its user would.
@@ -247,6 +260,57 @@ impl Sandbox {
         edited.expect("the edit is accepted");
     }
 
+    /// From now on every write of a ConfigMap of this name gets another value under a key of its data.
+    pub(crate) async fn admission_changes(&self, name: &str, key: &str) {
+        let group = "admissionregistration.k8s.io";
+        let policy = format!("{}-changes", self.namespace);
+        let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"],
+                          "operations": ["CREATE", "UPDATE"]});
+        let here = format!(
+            "object.metadata.name == '{name}' && object.metadata.namespace == '{}'",
+            self.namespace
+        );
+        let change = format!("Object{{data: {{'{key}': 'as-admission-wants'}}}}");
+        let of_policy = json!({
+            "matchConstraints": {"resourceRules": [rule]}, "failurePolicy": "Fail", "reinvocationPolicy": "Never",
+            "matchConditions": [{"name": "here", "expression": here}],
+            "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": change}}],
+        });
+        for (kind, spec) in [
+            ("MutatingAdmissionPolicy", of_policy),
+            ("MutatingAdmissionPolicyBinding", json!({"policyName": policy})),
+        ] {
+            let gvk = GroupVersionKind::gvk(group, "v1", kind);
+            let resource = match kind.strip_suffix("Policy") {
+                Some(stem) => ApiResource::from_gvk_with_plural(
+                    &gvk,
+                    &format!("{}policies", stem.to_lowercase()),
+                ),
+                None => ApiResource::from_gvk(&gvk),
+            };
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+            let object = json!({"apiVersion": format!("{group}/v1"), "kind": kind,
+                                "metadata": {"name": policy}, "spec": spec});
+            let parameters = PatchParams::apply("tests");
+            api.patch(&policy, &parameters, &Patch::Apply(&object)).await.expect("it is accepted");
+        }
+        // The API server takes a moment to notice a policy.
+        let probe = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: "x"}});
+        let parameters = PatchParams { dry_run: true, ..PatchParams::apply("tests") };
+        eventually("the policy is in force", || async {
+            let answer =
+                self.api("ConfigMap").patch(name, &parameters, &Patch::Apply(&probe)).await;
+            let answer = answer.map_err(|error| error.to_string())?;
+            if answer.data["data"][key] == "x" { Err(format!("{answer:?}")) } else { Ok(()) }
+        })
+        .await;
+    }
+
+    /// Creates a namespace besides the sandbox's own.
+    pub(crate) async fn namespace(&self, name: &str) {
+        world().namespace(&self.client, name).await;
+    }
+
     pub(crate) async fn create(&self, kind: &str, object: Value) {
         let object: DynamicObject = serde_json::from_value(object).expect("an object");
         self.api(kind).create(&PostParams::default(), &object).await.expect("it is accepted");
@@ -259,6 +323,13 @@ impl Sandbox {
     pub(crate) async fn find(&self, kind: &str, name: &str) -> Option<Value> {
         let object = self.api(kind).get_opt(name).await.expect("an answer");
         object.map(|object| serde_json::to_value(object).expect("JSON"))
+    }
+
+    /// An object as the API server writes it.
+    pub(crate) async fn text(&self, kind: &str, name: &str) -> String {
+        let request = ApiRequest::new(self.api(kind).resource_url());
+        let request = request.get(name, &GetParams::default()).expect("a request");
+        self.client.request_text(request).await.expect("an answer")
     }
 
     pub(crate) async fn get(&self, kind: &str, name: &str) -> Value {
@@ -288,6 +359,19 @@ impl Sandbox {
             match self.find(kind, name).await {
                 None => Ok(()),
                 Some(object) => Err(object.to_string()),
+            }
+        })
+        .await;
+    }
+
+    /// Deletes a namespace and waits until it is gone.
+    pub(crate) async fn namespace_is_gone(&self, name: &str) {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        namespaces.delete(name, &DeleteParams::background()).await.expect("a delete");
+        eventually(&format!("namespace {name} is gone"), || async {
+            match namespaces.get_opt(name).await {
+                Ok(None) => Ok(()),
+                other => Err(format!("{other:?}")),
             }
         })
         .await;
