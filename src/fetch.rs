@@ -3,10 +3,12 @@
 //! In: stores and an identity. Out: [`Observed`], or nothing if the parent is gone (which is no error).
 //! Only objects that are proven ours count as children; a label alone proves nothing. Never here: a request.
 
+use crate::input::Inputs;
 use crate::marks::{Mark, annotation};
-use crate::object::ObjectId;
+use crate::object::{Gvk, ObjectId};
 use crate::owned::{self, Entry, FieldSet};
 use crate::store::{Store, Stored};
+use crate::watch::KindError;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -18,6 +20,8 @@ pub struct Observed {
     pub parent: Live,
     /// The children that are proven ours, by identity.
     pub children: BTreeMap<ObjectId, Live>,
+    /// The objects that the rule only reads.
+    pub inputs: Arc<Inputs>,
 }
 
 /// An object as the API server last told it; parsed when somebody looks.
@@ -136,7 +140,7 @@ impl Live {
 
 /// Whose children are looked for.
 pub struct Owner<'a> {
-    /// The rule's name.
+    /// The rule's identity.
     pub rule: &'a str,
     /// The parent.
     pub parent: &'a ObjectId,
@@ -178,6 +182,16 @@ pub struct ChildCache {
 }
 
 impl ChildCache {
+    /// Of a kind that the API server does not serve yet.
+    pub fn unserved(gvk: &Gvk) -> Self {
+        let trouble = KindError::Unknown(gvk.clone()).to_string();
+        Self {
+            namespace: None,
+            store: Arc::new(Store::new(gvk, false, None)),
+            trouble: Some(trouble),
+        }
+    }
+
     /// Whether an object, if it is one of ours, belongs in here.
     pub fn holds(&self, id: &ObjectId) -> bool {
         *self.store.format().kind() == id.kind
@@ -185,8 +199,14 @@ impl ChildCache {
     }
 }
 
-/// Collects what exists. `parent` is what the parents' cache has.
-pub fn fetch(parent: Arc<Stored>, children: &[ChildCache], rule: &str, manager: &str) -> Observed {
+/// Collects what exists. `parent` is what the parents' cache has, `rule` the rule's identity.
+pub fn fetch(
+    parent: Arc<Stored>,
+    children: &[ChildCache],
+    inputs: Arc<Inputs>,
+    rule: &str,
+    manager: &str,
+) -> Observed {
     let parent = Live::new(parent);
     let owner = Owner { rule, parent: &parent.id, uid: &parent.stored.uid, manager };
     let key = owner_key(rule, &parent.id.to_string());
@@ -197,5 +217,5 @@ pub fn fetch(parent: Arc<Stored>, children: &[ChildCache], rule: &str, manager: 
         .filter(|live| live.not_ours(&owner).is_none())
         .map(|live| (live.id.clone(), live))
         .collect();
-    Observed { parent, children }
+    Observed { parent, children, inputs }
 }

@@ -7,6 +7,7 @@
 use crate::object::{GroupKind, ObjectId};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Everything of ours in labels and annotations starts with this; templates may not use it.
@@ -38,6 +39,22 @@ pub mod annotation {
     pub const PAUSED: &str = "kubewright.io/paused";
     /// On a parent: another value means "run now", whatever was refused before.
     pub const RECONCILE: &str = "kubewright.io/reconcile";
+}
+
+/// An object as rules see it: without our own marks, managedFields and the version of the text. What a rule reads must not
+/// change because we wrote.
+pub fn visible(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+        metadata.remove("managedFields");
+        for kind in ["labels", "annotations"] {
+            if let Some(entries) = metadata.get_mut(kind).and_then(Value::as_object_mut) {
+                entries.retain(|name, _| !name.starts_with(PREFIX));
+            }
+        }
+    }
+    object
 }
 
 /// How many slots parents are spread over, for ever: changing it would relabel every child.

@@ -7,9 +7,10 @@ use crate::act::{Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::Cluster;
 use crate::compare::{Memos, compare};
 use crate::fetch::{ChildCache, Live, Observed, Owner, fetch};
+use crate::input::Inputs;
 use crate::marks::{self, Mark, annotation, hash64};
-use crate::object::ObjectId;
-use crate::queue::Lane;
+use crate::object::{Gvk, ObjectId};
+use crate::queue::{Lane, random};
 use crate::refusal::{Class, Refusal};
 use crate::render::{Desired, Setting, render};
 use crate::report::Report;
@@ -37,6 +38,8 @@ pub struct Scene<'a> {
     pub parents: &'a Store,
     /// The caches of the kinds the rule creates.
     pub children: &'a [ChildCache],
+    /// The objects that the rule only reads.
+    pub inputs: &'a Arc<Inputs>,
     /// Which kinds live in a namespace.
     pub scopes: &'a Scopes,
     /// What the parent's status can hold.
@@ -106,10 +109,10 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         let report = Report::left_alone(&scene.rule.name, &scene.parent.id, why);
         return Ended { report: Some(report), ..Ended::default() };
     }
-    let manager = marks::manager(&scene.rule.name, &scene.parent.id);
+    let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
     let owner = Owner {
-        rule: &scene.rule.name,
+        rule: &scene.rule.identity,
         parent: &scene.parent.id,
         uid: &scene.parent.uid,
         manager: &manager,
@@ -133,6 +136,7 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let next = after_outcome(&desired, &outcome)
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
+        .and(scene.rule.resync.map_or(Next::default(), resync))
         .and(said.look_again.map_or(Next::default(), |at| Next::after(from(now, at), Lane::Drift)));
     let is_permanent = |refusal: &Refusal| refusal.class == Class::Permanent;
     Ended {
@@ -150,7 +154,7 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
 fn is_own_child(scene: &Scene<'_>) -> bool {
     let mark = scene.parent.annotation(annotation::CHILD);
     mark.as_deref().and_then(Mark::parse).is_some_and(|mark| {
-        *mark.rule == *scene.rule.name && mark.object == scene.parent.id.to_string()
+        *mark.rule == *scene.rule.identity && mark.object == scene.parent.id.to_string()
     })
 }
 
@@ -176,8 +180,15 @@ fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
 }
 
 impl Scene<'_> {
+    /// The parent's kind, in the version in which the rule speaks of it.
+    pub(crate) fn parent_gvk(&self) -> &Gvk {
+        let is = |gvk: &&Gvk| gvk.group_kind() == *self.parent.id.kind;
+        self.rule.parent.kinds.iter().find(is).unwrap_or(self.rule.parent.gvk())
+    }
+
     fn observe(&self, manager: &str) -> Observed {
-        fetch(Arc::clone(&self.parent), self.children, &self.rule.name, manager)
+        let (parent, inputs) = (Arc::clone(&self.parent), Arc::clone(self.inputs));
+        fetch(parent, self.children, inputs, &self.rule.identity, manager)
     }
 
     /// The answer to our own status write.
@@ -246,6 +257,11 @@ fn after_status(written: &Result<Sent, Refusal>) -> Next {
         Ok(Sent::Later(delay)) => Next::after(*delay, Lane::Finish),
         Err(refusal) => after_refusal(refusal),
     }
+}
+
+/// Up to a tenth earlier, so that parents which came together do not stay together.
+fn resync(every: Duration) -> Next {
+    Next::after(every.mul_f64(1.0 - random() / 10.0), Lane::Bulk)
 }
 
 /// How long until a moment; one that has passed means now.

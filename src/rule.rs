@@ -14,14 +14,17 @@ mod ignore;
 mod kinds;
 mod mention;
 mod order;
+mod policy_file;
 mod read;
 mod schema;
 
 pub use compiled::{
-    Because, ChildRule, ConditionRule, GroupRule, IgnoreRule, Need, ParentRule, Rule, StatusRule,
+    Because, ChildRule, ConditionRule, GroupRule, IgnoreRule, InputRule, Need, ParentRule,
+    Policies, Rule, StatusRule, Where,
 };
 pub use file::{API_VERSION, Until};
 pub use mention::{Mention, Subject, Use};
+pub use policy_file::{Adopt, OnImmutable, OnRuleRemoved, Relation, Removal, Update};
 pub use read::{Error, Folder, Templates, read};
 pub use schema::{reference, schema};
 

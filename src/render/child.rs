@@ -119,7 +119,7 @@ impl Making<'_> {
 
     fn add_marks(&self, object: &mut Value, id: &ObjectId, scope: Scope) {
         let mark = Mark {
-            rule: self.rule.name.to_string(),
+            rule: self.rule.identity.to_string(),
             parent: self.parent.id.to_string(),
             child: self.child.id.to_string(),
             items: self.items.clone(),

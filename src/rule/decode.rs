@@ -386,7 +386,7 @@ macro_rules! words {
         $name:ident { $( $(#[doc = $word_doc:literal])+ $word:ident = $text:literal, )+ }
     ) => {
         $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $( $(#[doc = $word_doc])+ $word, )+ }
 
         impl $crate::rule::decode::Decode for $name {

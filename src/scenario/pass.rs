@@ -61,12 +61,12 @@ impl Act {
 /// Runs one pass.
 pub(super) fn pass(setting: &Setting<'_>, server: &mut Server, memos: &mut Memos) -> Passed {
     let now = setting.now;
-    let before = observed(server);
+    let before = setting.observed(server);
     let desired = setting.render(&before);
     let plan = compare(&desired, &before, memos, &server.owner());
     let mut actions = waiting(&desired);
     let outcome = act(&plan, &desired, server, memos, &mut actions, now);
-    let after = observed(server);
+    let after = setting.observed(server);
     let said = status::compute(setting.rule, &desired, &outcome, &after, now);
     server.say(setting.rule, &said, now);
     Passed { desired, said, actions }
@@ -82,7 +82,7 @@ pub(super) fn made_earlier(
     if server.has(child) {
         return;
     }
-    let desired = setting.render(&observed(server));
+    let desired = setting.render(&setting.observed(server));
     for wanted in desired.children.iter().filter(|wanted| wanted.name() == child) {
         if server.taken(&wanted.id).is_some() {
             continue;
@@ -96,6 +96,13 @@ pub(super) fn made_earlier(
 }
 
 impl Setting<'_> {
+    /// Everything on the server was readable when it was put there.
+    fn observed(&self, server: &Server) -> Observed {
+        let observed = server.observed().unwrap_or_else(|refused| unreachable!("{refused}"));
+        let inputs = Arc::new(server.inputs(self.rule, &observed.parent, self.scopes));
+        Observed { inputs, ..observed }
+    }
+
     fn render(&self, observed: &Observed) -> Desired {
         let setting =
             render::Setting { scopes: self.scopes, installation: "kubewright", now: self.now };
@@ -175,11 +182,6 @@ fn one(
         memos.insert(child.id.clone(), memo);
     }
     Ok(Done::Written(Box::new(live), write))
-}
-
-/// Everything on the server was readable when it was put there.
-fn observed(server: &Server) -> Observed {
-    server.observed().unwrap_or_else(|refused| unreachable!("{refused}"))
 }
 
 impl Passed {

@@ -65,9 +65,9 @@ impl Reason {
 
 impl Summary {
     /// Ready, Reconciling and Stalled, always all three.
-    pub(super) fn conditions(&self) -> Vec<Condition> {
+    pub(super) fn conditions(&self, prefix: &str) -> Vec<Condition> {
         let condition = |kind: &str, holds: bool| Condition {
-            kind: kind.to_owned(),
+            kind: format!("{prefix}{kind}"),
             truth: Truth::from(holds),
             reason: self.reason.as_str().to_owned(),
             message: self.message.clone(),

@@ -58,6 +58,18 @@ impl Sandbox {
         sandbox
     }
 
+    /// A namespace without any rule.
+    pub(crate) async fn bare(name: &str) -> Self {
+        Self::at_rest(name, folder("", &[])).await
+    }
+
+    /// Adds labels to the sandbox's namespace.
+    pub(crate) async fn label_namespace(&self, labels: Value) {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let patch = Patch::Merge(json!({"metadata": {"labels": labels}}));
+        namespaces.patch(&self.namespace, &PatchParams::default(), &patch).await.expect("an edit");
+    }
+
     async fn with_folder(name: &str, folder: Folder) -> Self {
         let mut sandbox = Self::at_rest(name, folder).await;
         sandbox.start();

@@ -36,7 +36,7 @@ fn live(object: &Value) -> Live {
 fn observed(spec: &Value) -> Observed {
     let parent = json!({"apiVersion": "x.io/v1", "kind": "WebApp", "spec": spec,
         "metadata": {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "1"}});
-    Observed { parent: live(&parent), children: BTreeMap::new() }
+    Observed { parent: live(&parent), children: BTreeMap::new(), inputs: Arc::default() }
 }
 
 fn desired(rule: &Rule, observed: &Observed) -> Desired {
@@ -243,7 +243,7 @@ fn mistakes_in_a_group_are_all_shown() {
         "nobody",
         "write `$.name`",
         "`config` means something else already",
-        "there is no child `nothing`",
+        "there is no child or input `nothing`",
     ] {
         assert!(found.iter().any(|problem| problem.contains(expected)), "{expected}: {found:#?}");
     }

@@ -4,9 +4,9 @@ use super::group::child_read;
 use super::{Compiler, Surroundings};
 use crate::comparison::{Comparison, Names, RootKind};
 use crate::object::Gvk;
-use crate::rule::compiled::{ChildRule, IgnoreRule, Need};
+use crate::rule::compiled::{ChildRule, IgnoreRule, Need, Policies};
 use crate::rule::decode::nearest;
-use crate::rule::file::{ChildFile, IgnoreFile, NeedFile};
+use crate::rule::file::{Adopt, ChildFile, IgnoreFile, NeedFile, OnImmutable, Update};
 use crate::rule::mention::{Mention, Subject, Use};
 use crate::rule::{ignore, kinds};
 use crate::source::Place;
@@ -34,7 +34,10 @@ impl Compiler<'_> {
             .iter()
             .map(|ignore| self.ignore(&file.id.value, ignore, &around.names))
             .collect();
+        let only: Vec<_> =
+            file.only.iter().map(|only| self.ignore(&file.id.value, only, &around.names)).collect();
         let source = source?;
+        self.uses(source.template.reads());
         let (needs, when) = (needs?, when?);
         let mut after = self.after(&source.template, &needs, &when);
         after.extend(around.after.iter().filter(|id| ***id != *file.id.value).cloned());
@@ -51,6 +54,8 @@ impl Compiler<'_> {
             after,
             ready,
             ignore: ignore.into_iter().collect::<Option<_>>()?,
+            only: only.into_iter().collect::<Option<_>>()?,
+            policies: policies(file),
         })
     }
 
@@ -127,13 +132,14 @@ impl Compiler<'_> {
             self.note("needs-itself", &need.id.span, format!("`{id}` needs itself"), None);
             return None;
         }
-        if !self.ids.contains(id) {
-            let known: Vec<&str> = self.ids.iter().copied().collect();
+        if !self.ids.contains(id) && !self.inputs.contains(id) {
+            let known: Vec<&str> = self.ids.iter().chain(&self.inputs).copied().collect();
             let hint = nearest(id, &known).map(|near| format!("did you mean `{near}`?"));
-            let message = format!("there is no child `{id}`");
+            let message = format!("there is no child or input `{id}`");
             self.note("unknown-child", &need.id.span, message, hint.as_deref());
             return None;
         }
+        self.used.insert(id.to_owned());
         Some(Need { id: id.into(), until: need.until })
     }
 
@@ -167,5 +173,16 @@ impl Compiler<'_> {
             place: Place::new(self.source, file.path.span.clone()),
         });
         Some(IgnoreRule { spots, when: when? })
+    }
+}
+
+fn policies(file: &ChildFile) -> Policies {
+    let on_remove = file.on_remove.unwrap_or_default();
+    Policies {
+        update: file.update.unwrap_or(Update::Apply),
+        on_immutable: file.on_immutable.unwrap_or(OnImmutable::Fail),
+        adopt: file.adopt.unwrap_or(Adopt::Never),
+        unwanted: on_remove.unwanted,
+        parent_deleted: on_remove.parent_deleted,
     }
 }
