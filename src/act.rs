@@ -3,6 +3,7 @@
 //! In: a [`Plan`]. Out: an [`Outcome`], one result per child: every refusal is in it, none is an error of the step.
 //! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
 
+pub(crate) mod remove;
 mod restraint;
 
 pub use restraint::{BACKSTOP, Restraints};
@@ -13,6 +14,7 @@ use crate::fetch::{Live, Owner};
 use crate::object::ObjectId;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
+use crate::rule::OnImmutable;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -41,6 +43,8 @@ pub enum Done {
     Written(Box<Live>, Write),
     /// The object as the server has it: it is in order, only the cache did not know it yet.
     Found(Box<Live>),
+    /// It was deleted, to be created anew when it is gone.
+    Removed(Reason),
     /// The object is being deleted by somebody; it is created anew when it is gone.
     WaitingGone,
 }
@@ -89,7 +93,9 @@ impl Trouble {
 impl Outcome {
     /// Whether anything was written or deleted.
     pub fn wrote(&self) -> bool {
-        let written = |result: &Result<Done, Trouble>| matches!(result, Ok(Done::Written(..)));
+        let written = |result: &Result<Done, Trouble>| {
+            matches!(result, Ok(Done::Written(..) | Done::Removed(_)))
+        };
         self.children.iter().any(written) || self.pruned.iter().any(|(_, result)| result.is_ok())
     }
 
@@ -152,7 +158,8 @@ pub async fn act(
     let mut pruned = Vec::new();
     if may_prune && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
-            pruned.push((live.id.clone(), prune(cluster, live).await));
+            let stays = live.mark.as_ref().is_some_and(|mark| mark.stays);
+            pruned.push((live.id.clone(), remove::remove(cluster, live, stays).await));
         }
     }
     // What became due meanwhile was not tried.
@@ -188,7 +195,13 @@ async fn one(
         (Action::Apply(reason), Some(live)) => {
             apply(cluster, planned.child, live, *reason, memo, owner).await
         }
-        (Action::Create | Action::Apply(_), _) => create(cluster, planned.child, owner).await,
+        (Action::Withheld(refusal), _) => Err(Trouble::Refused(refusal.clone())),
+        (Action::Recreate(reason), Some(live)) => {
+            recreate(cluster, planned.child, live, *reason).await
+        }
+        (Action::Create | Action::Apply(_) | Action::Recreate(_), _) => {
+            create(cluster, planned.child, owner).await
+        }
     }
 }
 
@@ -236,6 +249,7 @@ async fn found(
     }
     match judge(child, &live, None, owner.manager).0 {
         Action::Apply(reason) => apply(cluster, child, &live, reason, None, owner).await,
+        Action::Recreate(reason) => recreate(cluster, child, &live, reason).await,
         Action::WaitGone => Err(leaving()),
         _ => Ok(Done::Found(Box::new(live))),
     }
@@ -272,16 +286,30 @@ async fn apply(
     };
     match written {
         Ok(stored) => Ok(Done::Written(Box::new(Live::new(stored)), Write::Applied(reason))),
+        Err(refusal) if may_recreate(child, &refusal) => {
+            // The server refuses the change. That the new object itself is valid must be known before the old one goes.
+            recreate(cluster, child, live, reason).await
+        }
         Err(refusal) => Err(Trouble::Refused(refusal)),
     }
 }
 
-/// Deletes exactly the object that was judged. Gone already is as good.
-async fn prune(cluster: &Cluster, live: &Live) -> Result<(), Refusal> {
-    match cluster.delete(live).await {
-        Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
-        other => other,
-    }
+fn may_recreate(child: &DesiredChild, refusal: &Refusal) -> bool {
+    child.policies.on_immutable == OnImmutable::Recreate && refusal.class == Class::Permanent
+}
+
+/// Deletes a child, which is created anew when it is gone; only once the server has said that it would take the new one.
+async fn recreate(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    live: &Live,
+    reason: Reason,
+) -> Result<Done, Trouble> {
+    let gone = async {
+        cluster.would_create(child).await?;
+        remove::delete(cluster, live).await
+    };
+    gone.await.map(|()| Done::Removed(reason)).map_err(Trouble::Refused)
 }
 
 /// The body with the uid and version it must still have.

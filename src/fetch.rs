@@ -117,7 +117,7 @@ impl Live {
     }
 
     /// Why the object is not proven ours, as a sentence fragment; `None` if it is. DESIGN section 6: the mark names
-    /// *this* object, managedFields holds our entry, and the owner reference is there where one was set.
+    /// *this* object, managedFields holds our entry, and the owner reference is there where one was set (the mark says so).
     pub fn not_ours(&self, owner: &Owner<'_>) -> Option<String> {
         let Some(mark) = &self.mark else {
             return Some("Kubewright did not create it".into());
@@ -131,7 +131,7 @@ impl Live {
         if self.entry(owner.manager).is_none() {
             return Some("its managed fields do not show our manager".into());
         }
-        if !has_owner(self.value(), owner.uid) {
+        if !mark.free && !has_owner(self.value(), owner.uid) {
             return Some("it does not refer to this parent as its owner".into());
         }
         None

@@ -38,7 +38,7 @@ pub struct Inputs {
 /// What one input is.
 pub enum Input {
     /// One object.
-    Object(Live, Value),
+    Object(Box<Live>, Value),
     /// All objects that are selected, sorted by namespace and name.
     List(Value),
     /// It is optional, and not there.
@@ -135,6 +135,9 @@ fn context(rule: &Rule, parent: &Live) -> Result<Context, Problem> {
     }
 }
 
+/// Names of namespaces; none means all.
+type Namespaces = Option<BTreeSet<Arc<str>>>;
+
 struct Finder<'a> {
     rule: &'a Rule,
     parent: &'a Live,
@@ -205,7 +208,7 @@ impl Finder<'_> {
             Ok(Some(stored)) => {
                 let live = Live::new(stored);
                 let value = visible(live.value());
-                Input::Object(live, value)
+                Input::Object(Box::new(live), value)
             }
             Ok(None) if input.optional => Input::Absent,
             Ok(None) => Input::Missing(format!("{} ({id}) does not exist", input.id)),
@@ -272,7 +275,7 @@ impl Finder<'_> {
         &mut self,
         input: &InputRule,
         context: &Context,
-    ) -> Result<Result<Option<BTreeSet<Arc<str>>>, String>, Failure> {
+    ) -> Result<Result<Namespaces, String>, Failure> {
         if self.scopes.of(&input.gvk.group_kind()) == Scope::Cluster {
             return Ok(Ok(None));
         }

@@ -48,6 +48,9 @@ pub fn visible(object: &Value) -> Value {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");
         metadata.remove("managedFields");
+        if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
+            finalizers.retain(|name| !name.as_str().is_some_and(|name| name.starts_with(PREFIX)));
+        }
         for kind in ["labels", "annotations"] {
             if let Some(entries) = metadata.get_mut(kind).and_then(Value::as_object_mut) {
                 entries.retain(|name, _| !name.starts_with(PREFIX));
@@ -72,8 +75,22 @@ pub struct Mark {
     /// The keys of the items around it, outermost group first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<String>,
+    /// Whether no owner reference ties it to the parent: there can be none, or the child outlives the parent.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub free: bool,
+    /// Whether it stays, without marks, when it is no longer wanted.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub stays: bool,
+    /// Whether it stays, without marks, when the parent is deleted.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub outlives: bool,
     /// The object that carries the mark. A copy on another object names the wrong one, and so proves nothing.
     pub object: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]
+fn is_not(flag: &bool) -> bool {
+    !flag
 }
 
 impl Mark {
@@ -111,6 +128,11 @@ pub fn manager(rule: &str, parent: &ObjectId) -> String {
 /// The field manager that writes a parent's status for one rule.
 pub fn status_manager(rule: &str) -> String {
     format!("kubewright:{rule}")
+}
+
+/// What holds a parent until those of its children are gone that no owner reference ties to it.
+pub fn finalizer(rule: &str) -> String {
+    format!("{PREFIX}{rule}")
 }
 
 /// Which slot a parent's children carry.
@@ -172,6 +194,9 @@ mod tests {
             parent: "WebApp.demo.kubewright.io shop/web".into(),
             child: "config".into(),
             items: Vec::new(),
+            free: false,
+            stays: false,
+            outlives: false,
             object: "ConfigMap shop/web-files".into(),
         };
         assert_eq!(Mark::parse(&mark.to_annotation()), Some(mark));

@@ -97,13 +97,17 @@ impl Restraints {
         manager: &str,
         now: Instant,
     ) -> Option<Trouble> {
-        let (Action::Create | Action::Apply(_)) = planned.action else { return None };
+        let (Action::Create | Action::Apply(_) | Action::Recreate(_)) = planned.action else {
+            return None;
+        };
         let id = &planned.child.id;
         if let Some(refused) = self.refused.get(id).filter(|refused| refused.is_about(planned)) {
             return (now < refused.until).then(|| refused.trouble.clone());
         }
         let fight = self.fights.get_mut(id)?;
-        let repair = matches!(planned.action, Action::Apply(Reason::Drift));
+        let drift = Reason::Drift;
+        let repair =
+            planned.action == Action::Apply(drift) || planned.action == Action::Recreate(drift);
         if !repair || now >= fight.last + fight.delay() {
             return None;
         }
@@ -122,14 +126,16 @@ impl Restraints {
     ) {
         let id = &planned.child.id;
         match result {
-            Ok(Done::Written(_, Write::Applied(Reason::Drift))) => {
+            Ok(Done::Written(_, Write::Applied(Reason::Drift)) | Done::Removed(Reason::Drift)) => {
                 self.refused.remove(id);
                 let first = || Fight { repairs: 0, last: now, fields: Vec::new() };
                 let fight = self.fights.entry(id.clone()).or_insert_with(first);
                 fight.repairs = fight.repairs.saturating_add(1);
                 fight.last = now;
             }
-            Ok(Done::Written(_, Write::Applied(Reason::Intent))) => {
+            Ok(
+                Done::Written(_, Write::Applied(Reason::Intent)) | Done::Removed(Reason::Intent),
+            ) => {
                 self.refused.remove(id);
                 self.fights.remove(id);
             }
@@ -205,6 +211,7 @@ mod tests {
     use crate::owned::Ignored;
     use crate::refusal::Refusal;
     use crate::render::DesiredChild;
+    use crate::rule::Policies;
     use serde_json::json;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -218,6 +225,8 @@ mod tests {
             object: json!({}),
             intent,
             ignored: Ignored::default(),
+            free: false,
+            policies: Policies::default(),
         }
     }
 

@@ -42,10 +42,10 @@ impl Selection {
 /// The parents by what they are interested in.
 #[derive(Debug, Default)]
 pub struct Index {
-    by_parent: BTreeMap<ObjectId, Interests>,
-    by_object: BTreeMap<ObjectId, BTreeSet<ObjectId>>,
-    by_selection: BTreeMap<Selection, BTreeSet<ObjectId>>,
-    by_namespaces: BTreeMap<Selector, BTreeSet<ObjectId>>,
+    interests: BTreeMap<ObjectId, Interests>,
+    objects: BTreeMap<ObjectId, BTreeSet<ObjectId>>,
+    selections: BTreeMap<Selection, BTreeSet<ObjectId>>,
+    namespaces: BTreeMap<Selector, BTreeSet<ObjectId>>,
 }
 
 /// An object before and after a change; nothing where it was not, or is not, there.
@@ -54,19 +54,19 @@ type Versions<'a> = [Option<&'a Arc<Stored>>; 2];
 impl Index {
     /// Remembers what a parent is interested in, instead of what it was before. Tells whether that is something else.
     pub fn set(&mut self, parent: &ObjectId, interests: Interests) -> bool {
-        let before = self.by_parent.get(parent);
+        let before = self.interests.get(parent);
         if before == Some(&interests) || (before.is_none() && interests == Interests::default()) {
             return false;
         }
-        let before = self.by_parent.remove(parent).unwrap_or_default();
-        drop_from(&mut self.by_object, before.objects, parent);
-        drop_from(&mut self.by_selection, before.selections, parent);
-        drop_from(&mut self.by_namespaces, before.namespaces, parent);
-        add_to(&mut self.by_object, &interests.objects, parent);
-        add_to(&mut self.by_selection, &interests.selections, parent);
-        add_to(&mut self.by_namespaces, &interests.namespaces, parent);
+        let before = self.interests.remove(parent).unwrap_or_default();
+        drop_from(&mut self.objects, before.objects, parent);
+        drop_from(&mut self.selections, before.selections, parent);
+        drop_from(&mut self.namespaces, before.namespaces, parent);
+        add_to(&mut self.objects, &interests.objects, parent);
+        add_to(&mut self.selections, &interests.selections, parent);
+        add_to(&mut self.namespaces, &interests.namespaces, parent);
         if interests != Interests::default() {
-            self.by_parent.insert(parent.clone(), interests);
+            self.interests.insert(parent.clone(), interests);
         }
         true
     }
@@ -78,8 +78,8 @@ impl Index {
         id: &ObjectId,
         versions: Versions<'_>,
     ) -> BTreeSet<ObjectId> {
-        let mut readers = self.by_object.get(id).cloned().unwrap_or_default();
-        let of_input = self.by_selection.iter().filter(|(selection, _)| selection.input == input);
+        let mut readers = self.objects.get(id).cloned().unwrap_or_default();
+        let of_input = self.selections.iter().filter(|(selection, _)| selection.input == input);
         for (selection, parents) in of_input {
             if versions.iter().flatten().any(|stored| selection.has(stored)) {
                 readers.extend(parents.iter().cloned());
@@ -94,9 +94,9 @@ impl Index {
         id: &ObjectId,
         versions: Versions<'_>,
     ) -> BTreeSet<ObjectId> {
-        let mut readers = self.by_object.get(id).cloned().unwrap_or_default();
+        let mut readers = self.objects.get(id).cloned().unwrap_or_default();
         let [before, after] = versions.map(|stored| stored.map(|stored| stored.labels()));
-        for (selector, parents) in &self.by_namespaces {
+        for (selector, parents) in &self.namespaces {
             let selected =
                 |labels: &Option<_>| labels.as_ref().is_some_and(|l| selector.matches(l));
             if selected(&before) != selected(&after) {
@@ -167,19 +167,19 @@ mod tests {
         assert!(index.set(&elsewhere, all(1, Some("x"))));
         assert!(!index.set(&listing, all(1, Some("shop"))), "the same again");
         let one = config("one", &json!({}));
-        let readers = |index: &Index, input, stored: &Arc<Stored>| {
-            let names: Vec<String> = index
+        let told = |index: &Index, input, stored: &Arc<Stored>| {
+            let all: Vec<String> = index
                 .readers(input, &stored.id, [None, Some(stored)])
                 .iter()
                 .map(ToString::to_string)
                 .collect();
-            names.join(" ")
+            all.join(" ")
         };
-        assert_eq!(readers(&index, 1, &one), "A shop/listing A shop/named");
-        assert_eq!(readers(&index, 0, &one), "A shop/named", "another input's list");
-        assert_eq!(readers(&index, 1, &config("two", &json!({}))), "A shop/listing");
+        assert_eq!(told(&index, 1, &one), "A shop/listing A shop/named");
+        assert_eq!(told(&index, 0, &one), "A shop/named", "another input's list");
+        assert_eq!(told(&index, 1, &config("two", &json!({}))), "A shop/listing");
         assert!(index.set(&named, Interests::default()));
-        assert_eq!(readers(&index, 0, &one), "");
-        assert!(index.by_object.is_empty() && index.by_parent.len() == 2, "nothing is left behind");
+        assert_eq!(told(&index, 0, &one), "");
+        assert!(index.objects.is_empty() && index.interests.len() == 2, "nothing is left behind");
     }
 }

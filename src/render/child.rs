@@ -8,7 +8,7 @@ use crate::marks::{self, Mark, annotation, label};
 use crate::object::{Gvk, ObjectId, metadata};
 use crate::owned::{self, Ignored};
 use crate::problem::Problem;
-use crate::rule::{ChildRule, Rule};
+use crate::rule::{ChildRule, Policies, Rule};
 use crate::scope::Scope;
 use crate::view::View;
 use serde_json::{Map, Value, json};
@@ -34,6 +34,10 @@ pub struct DesiredChild {
     pub intent: u64,
     /// Fields that are left to whoever owns them.
     pub ignored: Ignored,
+    /// Whether no owner reference ties it to the parent.
+    pub free: bool,
+    /// What is done with it in cases in which rules differ.
+    pub policies: Policies,
 }
 
 impl DesiredChild {
@@ -99,9 +103,9 @@ impl Making<'_> {
         let gvk = kind_of(self.child, &document)?;
         refuse_marks(&document)?;
         let scope = self.setting.scopes.of(&gvk.group_kind());
-        let id = identity(&gvk, scope, &document, self.parent)?;
+        let id = identity(&gvk, scope, &document, self.parent, self.rule.cross_namespace)?;
         let mut object = owned::canonical(document).map_err(|mistakes| mistake(&mistakes))?;
-        self.add_marks(&mut object, &id, scope);
+        let free = self.add_marks(&mut object, &id, scope);
         let hashed = owned::without_ignored(&object, &self.ignored, &|_| false);
         let intent = owned::intent_hash(&hashed);
         let hash = json!(owned::intent_mark(intent));
@@ -114,11 +118,20 @@ impl Making<'_> {
             object,
             intent,
             ignored: self.ignored.clone(),
+            free,
+            policies: self.child.policies,
         })
     }
 
-    fn add_marks(&self, object: &mut Value, id: &ObjectId, scope: Scope) {
+    /// Marks, and the owner reference where there can be one. Tells whether there is none.
+    fn add_marks(&self, object: &mut Value, id: &ObjectId, scope: Scope) -> bool {
+        let (stays, outlives) = self.child.policies.kept(&id.kind);
+        let own = &self.parent.id.namespace;
+        let free = outlives || (!own.is_empty() && id.namespace != *own);
         let mark = Mark {
+            free,
+            stays,
+            outlives,
             rule: self.rule.identity.to_string(),
             parent: self.parent.id.to_string(),
             child: self.child.id.to_string(),
@@ -137,13 +150,16 @@ impl Making<'_> {
         entries(object, "annotations")
             .insert(annotation::CHILD.into(), json!(mark.to_annotation()));
         let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
-            return;
+            return free;
         };
-        metadata.insert("ownerReferences".into(), json!([owner(self.parent)]));
+        if !free {
+            metadata.insert("ownerReferences".into(), json!([owner(self.parent)]));
+        }
         match scope {
             Scope::Namespaced => metadata.insert("namespace".into(), json!(&*id.namespace)),
             Scope::Cluster => metadata.remove("namespace"),
         };
+        free
     }
 }
 
@@ -183,7 +199,13 @@ fn refuse_marks(document: &Value) -> Result<(), Problem> {
     Ok(())
 }
 
-fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<ObjectId, Problem> {
+fn identity(
+    gvk: &Gvk,
+    scope: Scope,
+    document: &Value,
+    parent: &Live,
+    cross_namespace: bool,
+) -> Result<ObjectId, Problem> {
     let kind = Arc::new(gvk.group_kind());
     let name = metadata(document, "name").unwrap_or_default();
     if name.is_empty() {
@@ -193,14 +215,13 @@ fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<
     let own = &*parent.id.namespace;
     let written = metadata(document, "namespace");
     match (scope, own.is_empty()) {
-        (Scope::Cluster, true) => Ok(ObjectId::new(&kind, "", name)),
-        (Scope::Cluster, false) => Err(Problem::new(
-            "outside-namespace",
-            format!(
-                "{} {name} lives in no namespace, its parent in `{own}`: nothing could own it",
-                gvk.kind
-            ),
-        )),
+        (Scope::Cluster, is_global) if is_global || cross_namespace => {
+            Ok(ObjectId::new(&kind, "", name))
+        }
+        (Scope::Cluster, _) => Err(outside(format!(
+            "{} {name} lives in no namespace, its parent in `{own}`",
+            gvk.kind
+        ))),
         (Scope::Namespaced, true) => match written {
             Some(namespace) if !namespace.is_empty() => {
                 legal_namespace(gvk, name, namespace)?;
@@ -212,18 +233,24 @@ fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<
                 Err(Problem::new("no-namespace", message).hint(hint))
             }
         },
-        (Scope::Namespaced, false) if written.is_none_or(|namespace| namespace == own) => {
-            Ok(ObjectId::new(&kind, own, name))
-        }
-        (Scope::Namespaced, false) => Err(Problem::new(
-            "outside-namespace",
-            format!(
-                "{} {name} is to live in `{}`, its parent lives in `{own}`",
-                gvk.kind,
-                written.unwrap_or_default()
-            ),
-        )),
+        (Scope::Namespaced, false) => match written.filter(|namespace| *namespace != own) {
+            None => Ok(ObjectId::new(&kind, own, name)),
+            Some(namespace) if cross_namespace => {
+                legal_namespace(gvk, name, namespace)?;
+                Ok(ObjectId::new(&kind, namespace, name))
+            }
+            Some(namespace) => Err(outside(format!(
+                "{} {name} is to live in `{namespace}`, its parent lives in `{own}`",
+                gvk.kind
+            ))),
+        },
     }
+}
+
+/// Whoever may create a parent must not reach further than the rule's author decided.
+fn outside(message: String) -> Problem {
+    let hint = "a rule with `crossNamespace: true` may write outside of the parent's namespace";
+    Problem::new("outside-namespace", message).hint(hint)
 }
 
 /// Names become a part of the request's path and often come from what a parent contains: they must stay one step of it.

@@ -4,7 +4,7 @@ use super::file::Until;
 use super::mention::Mention;
 use super::policy_file::{Adopt, OnImmutable, OnRuleRemoved, Removal, Update};
 use crate::comparison::{Comparison, Reference, Truth};
-use crate::object::{Gvk, labels, metadata};
+use crate::object::{GroupKind, Gvk, labels, metadata};
 use crate::owned::{Ignored, Spot};
 use crate::path::Path;
 use crate::selector::{Selector, SelectorRule};
@@ -265,6 +265,36 @@ impl Rule {
                 .label_selector
                 .as_ref()
                 .is_none_or(|selector| selector.matches(&labels()))
+    }
+}
+
+/// Kinds whose loss would be a loss of data, or of much else.
+const PRECIOUS: [(&str, &str); 4] = [
+    ("", "Namespace"),
+    ("", "PersistentVolume"),
+    ("", "PersistentVolumeClaim"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+];
+
+impl Default for Policies {
+    fn default() -> Self {
+        Self {
+            update: Update::Apply,
+            on_immutable: OnImmutable::Fail,
+            adopt: Adopt::Never,
+            unwanted: None,
+            parent_deleted: None,
+        }
+    }
+}
+
+impl Policies {
+    /// Whether an object of this kind stays when it is no longer wanted, and when the parent is deleted.
+    pub fn kept(&self, kind: &GroupKind) -> (bool, bool) {
+        let precious = PRECIOUS.contains(&(kind.group.as_str(), kind.kind.as_str()));
+        let usual = if precious { Removal::Orphan } else { Removal::Delete };
+        let stays = |removal: Option<Removal>| removal.unwrap_or(usual) == Removal::Orphan;
+        (stays(self.unwanted), stays(self.parent_deleted))
     }
 }
 

@@ -40,13 +40,17 @@ pub(super) enum Act {
     Keep,
     Wait,
     Delete,
+    /// Deleted and created anew.
+    Recreate,
+    /// Left behind without our marks.
+    Orphan,
     /// An object of that name exists and is not ours.
     Refuse,
 }
 
 impl Act {
-    pub(super) const WORDS: [&'static str; 6] =
-        ["create", "apply", "keep", "wait", "delete", "refuse"];
+    pub(super) const WORDS: [&'static str; 8] =
+        ["create", "apply", "keep", "wait", "delete", "recreate", "orphan", "refuse"];
 
     pub(super) fn word(self) -> &'static str {
         Self::WORDS[self as usize]
@@ -54,7 +58,7 @@ impl Act {
 
     /// Whether it changes anything on the server.
     pub(super) fn writes(self) -> bool {
-        matches!(self, Self::Create | Self::Apply | Self::Delete)
+        !matches!(self, Self::Keep | Self::Wait | Self::Refuse)
     }
 }
 
@@ -132,9 +136,14 @@ fn act(
         let result = one(planned, server, memos, now);
         let acted = match &result {
             Ok(Done::Kept | Done::Found(_)) => Act::Keep,
+            Ok(Done::Written(_, Write::Created))
+                if matches!(planned.action, Action::Recreate(_)) =>
+            {
+                Act::Recreate
+            }
             Ok(Done::Written(_, Write::Created)) => Act::Create,
             Ok(Done::Written(_, Write::Applied(_))) => Act::Apply,
-            Ok(Done::WaitingGone) => Act::Wait,
+            Ok(Done::WaitingGone | Done::Removed(_)) => Act::Wait,
             Err(_) => Act::Refuse,
         };
         let objects = actions.entry(Arc::from(planned.child.name())).or_default();
@@ -144,10 +153,16 @@ fn act(
     let mut pruned = Vec::new();
     if desired.may_prune() && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
-            server.delete(&live.id);
+            let stays = live.mark.as_ref().is_some_and(|mark| mark.stays);
+            if stays {
+                server.orphan(&live.id);
+            } else {
+                server.delete(&live.id);
+            }
+            let act = if stays { Act::Orphan } else { Act::Delete };
             let name = |mark: &Mark| place_name(&mark.child, &mark.items);
             let child = live.mark.as_ref().map(name).unwrap_or_default();
-            actions.entry(child.into()).or_default().insert(short(&live.id), Act::Delete);
+            actions.entry(child.into()).or_default().insert(short(&live.id), act);
             pruned.push((live.id.clone(), Ok(())));
         }
     }
@@ -166,6 +181,12 @@ fn one(
         (Action::WaitGone, _) => return Ok(Done::WaitingGone),
         (Action::Taken(why), _) => return Err(Trouble::NotOurs(why.clone())),
         (Action::Unseen(why), _) => return Err(Trouble::Unseen(why.clone())),
+        (Action::Withheld(refusal), _) => return Err(Trouble::Refused(refusal.clone())),
+        // On a real server this takes two passes.
+        (Action::Recreate(_), _) => {
+            server.delete(&child.id);
+            (child.object.clone(), Write::Created)
+        }
         (Action::Apply(reason), Some(live)) => {
             (child.body_beside(live, server.owner().manager), Write::Applied(*reason))
         }

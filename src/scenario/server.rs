@@ -259,6 +259,19 @@ impl Server {
         self.objects.remove(id);
     }
 
+    /// We leave an object behind: it is somebody else's from now on.
+    pub fn orphan(&mut self, id: &ObjectId) {
+        let Some(object) = self.objects.get_mut(id) else { return };
+        object.child = None;
+        object.theirs = object.ours.take();
+        for pointer in ["/metadata/labels", "/metadata/annotations"] {
+            if let Some(entries) = object.value.pointer_mut(pointer).and_then(Value::as_object_mut)
+            {
+                entries.retain(|name, _| !name.starts_with(marks::PREFIX));
+            }
+        }
+    }
+
     /// The status write of a pass, if the rule has a status. Fields that could not be said stay as they were.
     pub(super) fn say(&mut self, rule: &Rule, said: &Said, now: Timestamp) {
         if rule.status.is_none() {

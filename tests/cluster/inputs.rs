@@ -1,7 +1,7 @@
 //! Inputs and selected parents on a real API server: what is read wakes its readers, and nothing is written without need.
 
 use crate::sandbox::{Sandbox, condition};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const PAGE: &str = r#"
 apiVersion: kubewright.io/v1alpha1
@@ -26,7 +26,8 @@ data:
   extra: {{ inputs.extra.data.text if inputs.extra else "none" }}
 "#;
 
-fn config(name: &str, labels: serde_json::Value, data: serde_json::Value) -> serde_json::Value {
+#[expect(clippy::needless_pass_by_value, reason = "`json!` is read best where it is used")]
+fn config(name: &str, labels: Value, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}, "data": data})
 }
 

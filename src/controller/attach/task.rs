@@ -101,7 +101,9 @@ impl Task {
             }
         }
         // Where one of them lives in no namespace, nothing can be confined to some.
-        found.iter().for_each(|(_, kind)| attached.learn(kind));
+        for (_, kind) in &found {
+            attached.learn(kind);
+        }
         for (gvk, kind) in found {
             for key in attached.keys(&kind, None) {
                 let hold = attached.listen(controller.watches.watch(key), Ear::parent);
