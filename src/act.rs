@@ -8,7 +8,7 @@ mod restraint;
 
 pub use restraint::{BACKSTOP, Restraints};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
 use crate::fetch::{Live, Owner};
 use crate::object::ObjectId;
@@ -28,7 +28,7 @@ pub struct Outcome {
     /// One result per child of the plan, in its order.
     pub children: Vec<Result<Done, Trouble>>,
     /// Objects that were deleted, or why not.
-    pub pruned: Vec<(ObjectId, Result<(), Refusal>)>,
+    pub pruned: Vec<(ObjectId, Result<Deleted, Refusal>)>,
     /// Children that somebody else keeps changing, and which of their fields.
     pub contested: BTreeMap<ObjectId, Vec<HeldField>>,
     /// When a child that is left alone for now is to be looked at again.
@@ -44,7 +44,7 @@ pub enum Done {
     /// The object as the server has it: it is in order, only the cache did not know it yet.
     Found(Box<Live>),
     /// It was deleted, to be created anew when it is gone.
-    Removed(Reason),
+    Removed(Reason, ObjectId, Deleted),
     /// The object is being deleted by somebody; it is created anew when it is gone.
     WaitingGone,
 }
@@ -94,9 +94,20 @@ impl Outcome {
     /// Whether anything was written or deleted.
     pub fn wrote(&self) -> bool {
         let written = |result: &Result<Done, Trouble>| {
-            matches!(result, Ok(Done::Written(..) | Done::Removed(_)))
+            matches!(result, Ok(Done::Written(..) | Done::Removed(..)))
         };
         self.children.iter().any(written) || self.pruned.iter().any(|(_, result)| result.is_ok())
+    }
+
+    /// What was deleted, or left behind.
+    pub fn removals(&self) -> impl Iterator<Item = (&ObjectId, &Deleted)> {
+        let pruned =
+            self.pruned.iter().filter_map(|(id, result)| Some((id, result.as_ref().ok()?)));
+        let removed = self.children.iter().filter_map(|result| match result {
+            Ok(Done::Removed(_, id, deleted)) => Some((id, deleted)),
+            _ => None,
+        });
+        pruned.chain(removed)
     }
 
     /// The objects that the server told us of, newer than the cache may be.
@@ -128,7 +139,7 @@ pub async fn act(
 ) -> Outcome {
     let Remembered { memos, restraints, edition } = remembered;
     let begun = Instant::now();
-    restraints.begin(edition, &plan.children, begun);
+    restraints.begin(edition, plan, begun);
     let mut work = Vec::new();
     for planned in &plan.children {
         let held = restraints.holds(planned, owner.manager, begun);
@@ -159,7 +170,15 @@ pub async fn act(
     if may_prune && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
             let stays = live.mark.as_ref().is_some_and(|mark| mark.stays);
-            pruned.push((live.id.clone(), remove::remove(cluster, live, stays).await));
+            let result = match restraints.holds_deletion(live, begun) {
+                Some(refusal) => Err(refusal),
+                None => {
+                    let result = remove::remove(cluster, live, stays).await;
+                    restraints.note_deletion(live, &result, Instant::now());
+                    result
+                }
+            };
+            pruned.push((live.id.clone(), result));
         }
     }
     // What became due meanwhile was not tried.
@@ -309,7 +328,9 @@ async fn recreate(
         cluster.would_create(child).await?;
         remove::delete(cluster, live).await
     };
-    gone.await.map(|()| Done::Removed(reason)).map_err(Trouble::Refused)
+    gone.await
+        .map(|deleted| Done::Removed(reason, live.id.clone(), deleted))
+        .map_err(Trouble::Refused)
 }
 
 /// The body with the uid and version it must still have.

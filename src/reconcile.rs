@@ -1,10 +1,14 @@
 //! One pass: fetch, render, compare, act, status; and when to look again.
 //!
 //! In: what a request names. Out: [`Ended`] for the queue and a [`Report`] for people. Running it twice changes nothing.
-//! Never here: what the steps do. A deleted parent never reaches render: garbage collection takes its children.
+//! Never here: what the steps do. A deleted parent never reaches render: garbage collection takes its children, or
+//! [`dismantle`] where there are some that it does not reach.
+
+mod dismantle;
+mod finalizer;
 
 use crate::act::{Outcome, Remembered, Restraints, Trouble, act};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Memos, compare};
 use crate::fetch::{ChildCache, Live, Observed, Owner, fetch};
 use crate::input::Inputs;
@@ -54,6 +58,7 @@ pub struct Memory {
     children: Memos,
     restraints: Restraints,
     status: StatusMemory,
+    leaving: dismantle::Leaving,
 }
 
 /// How a pass ended.
@@ -83,9 +88,9 @@ pub struct Next {
 }
 
 impl Next {
-    const FAILED: Self = Self { failed: true, look: None };
+    pub(crate) const FAILED: Self = Self { failed: true, look: None };
 
-    fn after(delay: Duration, lane: Lane) -> Self {
+    pub(crate) fn after(delay: Duration, lane: Lane) -> Self {
         Self { failed: false, look: Some((delay, lane)) }
     }
 
@@ -94,7 +99,7 @@ impl Next {
         Self { failed: false, look: moment.map(delay) }
     }
 
-    fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         let look = self.look.into_iter().chain(other.look).min();
         Self { failed: self.failed || other.failed, look }
     }
@@ -105,9 +110,12 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     if is_own_child(scene) {
         return Ended::default();
     }
-    if let Some(why) = left_alone(&scene.parent) {
+    if let Some(why) = left_alone(&scene.parent, scene.rule) {
         let report = Report::left_alone(&scene.rule.name, &scene.parent.id, why);
         return Ended { report: Some(report), ..Ended::default() };
+    }
+    if scene.parent.terminating {
+        return dismantle::dismantle(scene, &mut memory.leaving).await;
     }
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
@@ -121,7 +129,11 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let setting = Setting { scopes: scene.scopes, installation: scene.installation, now };
     let desired = render(scene.rule, &observed, &setting);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
-    let plan = plan.checked(scene.children, &owner);
+    let mut plan = plan.checked(scene.children, &owner);
+    let held = finalizer::hold(scene, &desired).await;
+    if let Err(refusal) = &held {
+        plan.withhold(refusal);
+    }
     let remembered = Remembered {
         memos: &mut memory.children,
         restraints: &mut memory.restraints,
@@ -133,7 +145,9 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, &outcome, after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    let released = finalizer::release_unneeded(scene, &desired, after).await;
     let next = after_outcome(&desired, &outcome)
+        .and(released.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
         .and(scene.rule.resync.map_or(Next::default(), resync))
@@ -159,9 +173,9 @@ fn is_own_child(scene: &Scene<'_>) -> bool {
 }
 
 /// Why nothing is to be done about a parent, whatever its rule says.
-fn left_alone(parent: &Stored) -> Option<&'static str> {
+fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
     let is_paused = || parent.annotation(annotation::PAUSED).as_deref() == Some("true");
-    if parent.terminating {
+    if parent.terminating && !finalizer::is_held(parent, rule) {
         return Some("it is being deleted");
     }
     is_paused().then_some("it is paused")
@@ -196,12 +210,35 @@ impl Scene<'_> {
         self.parents.observe(Stored::clone(&live.stored));
     }
 
-    /// Our own writes' answers go into the caches at once, so that the next pass reads what this one wrote.
+    /// Our own writes' answers go into the caches at once, so that the next pass reads what this one wrote, and does not see
+    /// what this one deleted.
     fn remember(&self, outcome: &Outcome) {
         for live in outcome.answers() {
-            for cache in self.children.iter().filter(|cache| cache.holds(&live.id)) {
-                cache.store.observe(Stored::clone(&live.stored));
+            self.each_cache(&live.id, &|store| {
+                store.observe(Stored::clone(&live.stored));
+            });
+        }
+        for (id, deleted) in outcome.removals() {
+            self.remember_removal(id, deleted);
+        }
+    }
+
+    /// The answer to a deletion.
+    pub(crate) fn remember_removal(&self, id: &ObjectId, deleted: &Deleted) {
+        self.each_cache(id, &|store| match deleted {
+            Deleted::Gone(uid) => {
+                store.gone(id, uid);
             }
+            Deleted::Going(Some(stored)) => {
+                store.observe(Stored::clone(stored));
+            }
+            Deleted::Going(None) => {}
+        });
+    }
+
+    fn each_cache(&self, id: &ObjectId, tell: &dyn Fn(&Store)) {
+        for cache in self.children.iter().filter(|cache| cache.holds(id)) {
+            tell(&cache.store);
         }
     }
 }
@@ -210,7 +247,7 @@ impl Scene<'_> {
 fn after_outcome(desired: &Desired, outcome: &Outcome) -> Next {
     let children = outcome.children.iter().filter_map(|result| result.as_ref().err());
     let pruned = outcome.pruned.iter().filter_map(|(_, result)| result.as_ref().err());
-    let all = children.map(after_trouble).chain(pruned.map(after_refusal));
+    let all = children.map(after_trouble).chain(pruned.map(after_write));
     // What waits may find now what it waits for.
     let waits = outcome.wrote() && desired.waiting().next().is_some();
     let waiting = if waits { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
@@ -224,14 +261,19 @@ fn after_trouble(trouble: &Trouble) -> Next {
         // Whoever watches the lists wakes all parents when there is more to see; the time of the others comes with the
         // outcome.
         Trouble::Unseen(_) | Trouble::Held(_) | Trouble::Contested(_) => Next::default(),
-        Trouble::Refused(refusal) => match refusal.class {
-            Class::Permanent
-            | Class::Forbidden
-            | Class::Unavailable
-            | Class::NotServed
-            | Class::Held(_) => Next::default(),
-            Class::NotFound | Class::Stale | Class::Transient(_) => after_refusal(refusal),
-        },
+        Trouble::Refused(refusal) => after_write(refusal),
+    }
+}
+
+/// After a refused write or deletion of a child.
+fn after_write(refusal: &Refusal) -> Next {
+    match refusal.class {
+        Class::Permanent
+        | Class::Forbidden
+        | Class::Unavailable
+        | Class::NotServed
+        | Class::Held(_) => Next::default(),
+        Class::NotFound | Class::Stale | Class::Transient(_) => after_refusal(refusal),
     }
 }
 

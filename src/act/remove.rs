@@ -3,29 +3,34 @@
 //! In: a child that was judged. Out: nothing, or why not. Never here: a request without the uid and version that were
 //! judged.
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Deleted};
 use crate::fetch::Live;
 use crate::marks::PREFIX;
 use crate::refusal::{Class, Refusal};
 use serde_json::{Map, Value, json};
 
 /// Lets go of a child that is no longer wanted, or whose parent goes. Gone already is as good.
-pub(crate) async fn remove(cluster: &Cluster, live: &Live, stays: bool) -> Result<(), Refusal> {
+pub(crate) async fn remove(
+    cluster: &Cluster,
+    live: &Live,
+    stays: bool,
+) -> Result<Deleted, Refusal> {
     if stays { orphan(cluster, live).await } else { delete(cluster, live).await }
 }
 
 /// Deletes exactly the object that was judged. Gone already is as good.
-pub(super) async fn delete(cluster: &Cluster, live: &Live) -> Result<(), Refusal> {
+pub(super) async fn delete(cluster: &Cluster, live: &Live) -> Result<Deleted, Refusal> {
     match cluster.delete(live).await {
-        Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
+        Err(Refusal { class: Class::NotFound, .. }) => Ok(Deleted::Gone(live.stored.uid.clone())),
         other => other,
     }
 }
 
-async fn orphan(cluster: &Cluster, live: &Live) -> Result<(), Refusal> {
+/// The answer goes into the cache: the object is not ours any more.
+async fn orphan(cluster: &Cluster, live: &Live) -> Result<Deleted, Refusal> {
     match cluster.merge(live, &without_marks(live)).await {
-        Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
-        other => other.map(drop),
+        Err(Refusal { class: Class::NotFound, .. }) => Ok(Deleted::Gone(live.stored.uid.clone())),
+        other => other.map(|stored| Deleted::Going(Some(stored))),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::server::{Server, short};
 use crate::act::{Done, Outcome, Trouble, Write};
+use crate::cluster::Deleted;
 use crate::compare::{Action, Memos, Plan, Planned, compare, memo_of};
 use crate::fetch::Observed;
 use crate::marks::Mark;
@@ -143,7 +144,7 @@ fn act(
             }
             Ok(Done::Written(_, Write::Created)) => Act::Create,
             Ok(Done::Written(_, Write::Applied(_))) => Act::Apply,
-            Ok(Done::WaitingGone | Done::Removed(_)) => Act::Wait,
+            Ok(Done::WaitingGone | Done::Removed(..)) => Act::Wait,
             Err(_) => Act::Refuse,
         };
         let objects = actions.entry(Arc::from(planned.child.name())).or_default();
@@ -163,7 +164,7 @@ fn act(
             let name = |mark: &Mark| place_name(&mark.child, &mark.items);
             let child = live.mark.as_ref().map(name).unwrap_or_default();
             actions.entry(child.into()).or_default().insert(short(&live.id), act);
-            pruned.push((live.id.clone(), Ok(())));
+            pruned.push((live.id.clone(), Ok(Deleted::Gone(live.stored.uid.clone()))));
         }
     }
     Outcome { children, pruned, contested: BTreeMap::new(), look_again: None }

@@ -97,7 +97,7 @@ pub(super) fn of_children(
             Ok(Done::WaitingGone) => {
                 Standing::progressing("it is being deleted and comes back after that")
             }
-            Ok(Done::Removed(_)) => Standing::progressing("it is created anew"),
+            Ok(Done::Removed(..)) => Standing::progressing("it is created anew"),
             // What changed under our hands is judged again at once, and stands as it did until then.
             Ok(Done::Kept | Done::Written(..) | Done::Found(_)) | Err(_) => {
                 match after.children.get(&child.id) {

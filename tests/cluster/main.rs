@@ -14,6 +14,7 @@ mod groups;
 mod inputs;
 mod kinds;
 mod lifecycle;
+mod policies;
 mod quiet;
 mod repair;
 mod restraint;
@@ -68,6 +69,9 @@ fn usual_life() -> Vec<Trial> {
         inputs::an_input_is_waited_for_and_its_changes_reach_its_readers,
         inputs::a_list_from_selected_namespaces_is_followed_item_by_item,
         inputs::parents_of_several_kinds_are_selected_by_their_labels,
+        policies::children_that_no_owner_reference_reaches_go_before_their_parent,
+        policies::what_a_rule_keeps_is_left_behind_without_our_marks,
+        policies::children_are_updated_as_their_rule_says,
         repair::a_deleted_child_comes_back,
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,

@@ -181,11 +181,13 @@ impl Sandbox {
             "Deployment" => ("apps", "v1", kind, "deployments"),
             "Ingress" => ("networking.k8s.io", "v1", kind, "ingresses"),
             "Secret" => ("", "v1", kind, "secrets"),
+            "PersistentVolumeClaim" => ("", "v1", kind, "persistentvolumeclaims"),
+            "ClusterRole" => ("rbac.authorization.k8s.io", "v1", kind, "clusterroles"),
             other => (TEST_GROUP, "v1", other, &*format!("{}s", other.to_lowercase())),
         };
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
-        if kind.starts_with("Global") {
+        if kind.starts_with("Global") || kind.starts_with("Cluster") {
             return Api::all_with(self.client.clone(), &resource);
         }
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)

@@ -1,0 +1,228 @@
+//! What a rule says of updates and removals of its children, on a real API server.
+
+use crate::sandbox::{Sandbox, condition};
+use serde_json::{Value, json};
+
+const FAR: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: far}
+spec:
+  crossNamespace: true
+  parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
+  children:
+    - {id: near, template: near.yaml}
+    - {id: role, template: role.yaml}
+    - {id: far, template: far.yaml, needs: [role], when: [{path: "$.spec.host", exists: true}]}
+  status: {}
+"#;
+
+const NEAR: &str = r#"
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ parent.metadata.name }}-near"}
+data: {a: b}
+"#;
+
+const FAR_CHILD: &str = r#"
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ parent.metadata.name }}-far", namespace: far-elsewhere}
+data: {a: b}
+"#;
+
+const ROLE: &str = r#"
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "far-{{ parent.metadata.name }}"}
+rules: []
+"#;
+
+fn finalizers(object: &Value) -> &Value {
+    &object["metadata"]["finalizers"]
+}
+
+pub(crate) async fn children_that_no_owner_reference_reaches_go_before_their_parent() {
+    let templates = [("near.yaml", NEAR), ("far.yaml", FAR_CHILD), ("role.yaml", ROLE)];
+    let elsewhere = Sandbox::bare("far-elsewhere").await;
+    let mut sandbox = Sandbox::with("far", FAR, &templates).await;
+    sandbox.webapp_is("app", json!({"image": "a", "host": "x.example"})).await;
+    let parent = sandbox.until_ready("app").await;
+    assert_eq!(*finalizers(&parent), json!(["kubewright.io/far"]));
+    let far = elsewhere.get("ConfigMap", "app-far").await;
+    assert_eq!(far["metadata"].get("ownerReferences"), None);
+    let near = sandbox.get("ConfigMap", "app-near").await;
+    assert_eq!(near["metadata"]["ownerReferences"][0]["name"], "app");
+    let first = sandbox.writes().into_iter().find(|write| write.uri.contains("/webapps/app?"));
+    let role = sandbox.writes().into_iter().position(|write| write.uri.contains("clusterroles"));
+    let held = sandbox.writes().into_iter().position(|write| write.uri.contains("/webapps/app?"));
+    assert!(first.is_some() && held < role, "the parent is held before anything needs it");
+
+    // Drift and pruning work for them as for any other.
+    elsewhere.edit("ConfigMap", "app-far", json!({"data": {"a": "c"}})).await;
+    elsewhere.until("ConfigMap", "app-far", "is repaired", |o| o["data"]["a"] == "b").await;
+    sandbox.settled().await;
+    sandbox.stop().await;
+    let before = sandbox.writes().len();
+    sandbox.start();
+    sandbox.settled().await;
+    assert_eq!(sandbox.writes().len(), before, "a restart writes nothing");
+
+    // A child that others hold holds the parent, and everything it came after.
+    elsewhere
+        .edit("ConfigMap", "app-far", json!({"metadata": {"finalizers": ["x.io/hold"]}}))
+        .await;
+    sandbox.settled().await;
+    sandbox.delete("WebApp", "app").await;
+    elsewhere
+        .until("ConfigMap", "app-far", "is deleted", |o| {
+            !o["metadata"]["deletionTimestamp"].is_null()
+        })
+        .await;
+    sandbox.settled().await;
+    assert!(sandbox.find("ClusterRole", "far-app").await.is_some(), "it comes before `far`");
+    assert!(sandbox.find("WebApp", "app").await.is_some());
+    elsewhere.edit("ConfigMap", "app-far", json!({"metadata": {"finalizers": null}})).await;
+    sandbox.until_gone("WebApp", "app").await;
+    assert_eq!(sandbox.find("ClusterRole", "far-app").await, None);
+    assert_eq!(elsewhere.find("ConfigMap", "app-far").await, None);
+    sandbox.stop().await;
+}
+
+const KEPT: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: kept}
+spec:
+  parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
+  children:
+    - {id: kept, template: kept.yaml, onRemove: orphan, when: [{path: "$.spec.host", exists: true}]}
+    - {id: claim, template: claim.yaml}
+    - {id: outlives, template: outlives.yaml, onRemove: {parentDeleted: orphan}}
+"#;
+
+fn config(suffix: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: \"{{{{ parent.metadata.name }}}}-{suffix}\", labels: {{a: b}}}}\ndata: {{a: b}}\n"
+    )
+}
+
+const CLAIM: &str = r#"
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: "{{ parent.metadata.name }}-claim"}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+"#;
+
+fn is_left_behind(object: &Value) -> bool {
+    let ours = |kind: &str| {
+        let entries = object["metadata"][kind].as_object();
+        entries.into_iter().flatten().any(|(name, _)| name.starts_with("kubewright.io/"))
+    };
+    !ours("labels") && !ours("annotations") && object["metadata"].get("ownerReferences").is_none()
+}
+
+pub(crate) async fn what_a_rule_keeps_is_left_behind_without_our_marks() {
+    let (kept, outlives) = (config("kept"), config("outlives"));
+    let templates =
+        [("kept.yaml", kept.as_str()), ("outlives.yaml", outlives.as_str()), ("claim.yaml", CLAIM)];
+    let mut sandbox = Sandbox::with("kept", KEPT, &templates).await;
+    sandbox.webapp_is("app", json!({"image": "a", "host": "x.example"})).await;
+    sandbox.until("ConfigMap", "app-kept", "exists", |_| true).await;
+    sandbox.until("PersistentVolumeClaim", "app-claim", "exists", |_| true).await;
+    sandbox.settled().await;
+    sandbox.webapp_is("app", json!({"image": "a"})).await;
+    let kept = sandbox.until("ConfigMap", "app-kept", "is left behind", is_left_behind).await;
+    assert_eq!((&kept["data"]["a"], &kept["metadata"]["labels"]["a"]), (&json!("b"), &json!("b")));
+    sandbox.settled().await;
+    let before = sandbox.requests().len();
+    sandbox.edit("ConfigMap", "app-kept", json!({"data": {"a": "c"}})).await;
+    sandbox.settled().await;
+    assert_eq!(sandbox.requests().len(), before, "it is none of ours any more");
+
+    sandbox.delete("WebApp", "app").await;
+    sandbox.until_gone("WebApp", "app").await;
+    assert!(is_left_behind(&sandbox.get("ConfigMap", "app-outlives").await));
+    assert!(is_left_behind(&sandbox.get("PersistentVolumeClaim", "app-claim").await));
+    sandbox.stop().await;
+}
+
+const UPDATES: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: updates}
+spec:
+  parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
+  children:
+    - {id: never, template: never.yaml, update: never}
+    - {id: anew, template: anew.yaml, update: recreate}
+    - {id: secret, template: secret.yaml, onImmutable: recreate}
+    - {id: firm, template: firm.yaml}
+  status: {}
+"#;
+
+fn text(suffix: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: \"{{{{ parent.metadata.name }}}}-{suffix}\"}}\ndata: {{a: {{{{ parent.spec.image }}}}}}\n"
+    )
+}
+
+fn immutable(suffix: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: \"{{{{ parent.metadata.name }}}}-{suffix}\"}}\nimmutable: true\nstringData: {{a: {{{{ parent.spec.image }}}}}}\n"
+    )
+}
+
+pub(crate) async fn children_are_updated_as_their_rule_says() {
+    let (never, anew) = (text("never"), text("anew"));
+    let (secret, firm) = (immutable("secret"), immutable("firm"));
+    let templates = [
+        ("never.yaml", never.as_str()),
+        ("anew.yaml", anew.as_str()),
+        ("secret.yaml", secret.as_str()),
+        ("firm.yaml", firm.as_str()),
+    ];
+    let mut sandbox = Sandbox::with("updates", UPDATES, &templates).await;
+    sandbox.webapp_is("app", json!({"image": "one"})).await;
+    sandbox.until_ready("app").await;
+    let uid = |object: &Value| object["metadata"]["uid"].clone();
+    let first = uid(&sandbox.get("ConfigMap", "app-anew").await);
+    let secret = uid(&sandbox.get("Secret", "app-secret").await);
+
+    let before = sandbox.writes().len();
+    sandbox.webapp_is("app", json!({"image": "two"})).await;
+    let anew = sandbox
+        .until("ConfigMap", "app-anew", "is new", |object| object["data"]["a"] == "two")
+        .await;
+    assert_ne!(uid(&anew), first);
+    let two = json!("dHdv");
+    let renewed =
+        sandbox.until("Secret", "app-secret", "is new", |object| object["data"]["a"] == two).await;
+    assert_ne!(uid(&renewed), secret);
+    let parent = sandbox
+        .until("WebApp", "app", "tells", |object| condition(object, "Stalled").0 == "True")
+        .await;
+    let told = condition(&parent, "Stalled").1;
+    assert!(told.starts_with("firm: ") && !told.contains("secret:"), "{told}");
+    sandbox.settled().await;
+    assert_eq!(sandbox.get("ConfigMap", "app-never").await["data"]["a"], "one");
+    let writes = sandbox.writes().split_off(before);
+    let of = |name: &str| writes.iter().filter(|write| write.uri.contains(name)).count();
+    assert_eq!(of("app-never"), 0, "{writes:#?}");
+    assert_eq!(of("app-firm"), 1, "refused once: {writes:#?}");
+
+    // Somebody's edit is left alone, or answered with a new object.
+    let second = uid(&anew);
+    for name in ["app-never", "app-anew"] {
+        sandbox.edit("ConfigMap", name, json!({"data": {"a": "by hand"}})).await;
+    }
+    let anew = sandbox
+        .until("ConfigMap", "app-anew", "is new", |object| object["data"]["a"] == "two")
+        .await;
+    assert_ne!(uid(&anew), second);
+    sandbox.settled().await;
+    assert_eq!(sandbox.get("ConfigMap", "app-never").await["data"]["a"], "by hand");
+    sandbox.delete("ConfigMap", "app-never").await;
+    sandbox.until("ConfigMap", "app-never", "is back", |object| object["data"]["a"] == "two").await;
+    sandbox.stop().await;
+}
