@@ -11,6 +11,7 @@ pub use restraint::{BACKSTOP, Restraints};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
 use crate::fetch::{Live, Owner};
+use crate::marks::annotation;
 use crate::object::ObjectId;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
@@ -75,6 +76,8 @@ pub enum Trouble {
     NotOurs(String),
     /// Whether it exists cannot be told: its kind is not served, or cannot be listed.
     Unseen(String),
+    /// It is gone, and with it values that are not made anew while the parent lives.
+    Lost(String),
     /// Fields the rule newly wants are held by other managers.
     Held(Vec<HeldField>),
     /// Others change these fields again and again: they are taken back ever more rarely.
@@ -214,6 +217,7 @@ async fn one(
         (Action::Apply(reason), Some(live)) => {
             apply(cluster, planned.child, live, *reason, memo, owner).await
         }
+        (Action::Lost, _) => Err(Trouble::Lost(lost(planned.child))),
         (Action::Withheld(refusal), _) => Err(Trouble::Refused(refusal.clone())),
         (Action::Recreate(reason), Some(live)) => {
             recreate(cluster, planned.child, live, *reason).await
@@ -222,6 +226,16 @@ async fn one(
             create(cluster, planned.child, owner).await
         }
     }
+}
+
+fn lost(child: &DesiredChild) -> String {
+    format!(
+        "{} is gone, and with it the values that were generated for it; restore it, or take `{}` out of the parent's \
+         annotation {}",
+        child.id,
+        child.name(),
+        annotation::GENERATED
+    )
 }
 
 fn taken(child: &DesiredChild, why: &str) -> String {
@@ -265,6 +279,10 @@ async fn found(
     }
     if let Some(why) = live.not_ours(owner) {
         return Err(Trouble::NotOurs(taken(child, &why)));
+    }
+    if child.generates {
+        // Its values are in there: the next pass renders it with them.
+        return Ok(Done::Found(Box::new(live)));
     }
     match judge(child, &live, None, owner.manager).0 {
         Action::Apply(reason) => apply(cluster, child, &live, reason, None, owner).await,

@@ -44,6 +44,8 @@ pub enum Action {
     Apply(Reason),
     /// It is to be deleted and created anew, as its rule wants changes to be made.
     Recreate(Reason),
+    /// It was made once with values that cannot be made anew, and is gone.
+    Lost,
     /// It cannot be written before the parent holds our finalizer, which was refused.
     Withheld(Refusal),
     /// Somebody is deleting it; it is created anew when it is gone.
@@ -95,7 +97,10 @@ impl Plan<'_> {
     /// Looks closer at what is not among the children: it may be there without being ours, or nobody may know.
     pub fn checked(mut self, caches: &[ChildCache], owner: &Owner<'_>) -> Self {
         for planned in self.children.iter_mut().filter(|planned| planned.action == Action::Create) {
-            planned.action = absent(planned.child, caches, owner);
+            planned.action = match absent(planned.child, caches, owner) {
+                Action::Create if planned.child.lost => Action::Lost,
+                other => other,
+            };
         }
         self
     }

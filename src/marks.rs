@@ -29,12 +29,14 @@ pub mod label {
     pub const SLOT: &str = "kubewright.io/slot";
 }
 
-/// Annotations; the last two are on parents.
+/// Annotations; the last three are on parents.
 pub mod annotation {
     /// What the object is for: a [`super::Mark`] as JSON.
     pub const CHILD: &str = "kubewright.io/child";
     /// Hash of the intent that was last applied.
     pub const INTENT: &str = "kubewright.io/intent";
+    /// On a parent: the children with generated values that were made, separated by commas.
+    pub const GENERATED: &str = "kubewright.io/generated";
     /// `"true"` on a parent: leave it and its children alone.
     pub const PAUSED: &str = "kubewright.io/paused";
     /// On a parent: another value means "run now", whatever was refused before.

@@ -6,8 +6,9 @@
 
 mod dismantle;
 mod finalizer;
+mod made;
 
-use crate::act::{Outcome, Remembered, Restraints, Trouble, act};
+use crate::act::{Done, Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Memos, compare};
 use crate::fetch::{ChildCache, Live, Observed, Owner, fetch};
@@ -23,6 +24,7 @@ use crate::scope::Scopes;
 use crate::status::{self, Sent, Shape, StatusMemory};
 use crate::store::{Store, Stored};
 use k8s_openapi::jiff::Timestamp;
+use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,7 +128,16 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         manager: &manager,
     };
     let now = Timestamp::now();
-    let setting = Setting { scopes: scene.scopes, installation: scene.installation, now };
+    let Some(randomness) = randomness() else {
+        // A placeholder must never reach a cluster.
+        return Ended { next: Next::FAILED, ..Ended::default() };
+    };
+    let setting = Setting {
+        scopes: scene.scopes,
+        installation: scene.installation,
+        now,
+        randomness: Some(&randomness),
+    };
     let desired = render(scene.rule, &observed, &setting);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
     let mut plan = plan.checked(scene.children, &owner);
@@ -145,8 +156,10 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, &outcome, after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    let noted = made::note(scene, &desired, after).await;
     let released = finalizer::release_unneeded(scene, &desired, after).await;
     let next = after_outcome(&desired, &outcome)
+        .and(noted.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
         .and(released.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
@@ -250,6 +263,9 @@ fn after_outcome(desired: &Desired, outcome: &Outcome) -> Next {
     let all = children.map(after_trouble).chain(pruned.map(after_write));
     // What waits may find now what it waits for.
     let waits = outcome.wrote() && desired.waiting().next().is_some();
+    // An object with generated values that the cache did not know is rendered anew with them.
+    let is_found = |result: &Result<Done, Trouble>| matches!(result, Ok(Done::Found(_)));
+    let waits = waits || outcome.children.iter().any(is_found);
     let waiting = if waits { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
     all.fold(waiting.and(Next::at(outcome.look_again)), Next::and)
 }
@@ -260,7 +276,9 @@ fn after_trouble(trouble: &Trouble) -> Next {
         Trouble::NotOurs(_) => Next::FAILED,
         // Whoever watches the lists wakes all parents when there is more to see; the time of the others comes with the
         // outcome.
-        Trouble::Unseen(_) | Trouble::Held(_) | Trouble::Contested(_) => Next::default(),
+        Trouble::Unseen(_) | Trouble::Held(_) | Trouble::Contested(_) | Trouble::Lost(_) => {
+            Next::default()
+        }
         Trouble::Refused(refusal) => after_write(refusal),
     }
 }
@@ -299,6 +317,12 @@ fn after_status(written: &Result<Sent, Refusal>) -> Next {
         Ok(Sent::Later(delay)) => Next::after(*delay, Lane::Finish),
         Err(refusal) => after_refusal(refusal),
     }
+}
+
+/// For values that are made once.
+fn randomness() -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).ok().map(|()| bytes)
 }
 
 /// Up to a tenth earlier, so that parents which came together do not stay together.

@@ -4,6 +4,7 @@
 //! Pure: no client, no clock, no environment. A mistake in one child leaves the others alone.
 
 mod child;
+pub(crate) mod generate;
 mod items;
 
 pub use child::DesiredChild;
@@ -30,6 +31,8 @@ pub struct Setting<'a> {
     pub installation: &'a str,
     /// The time of the request.
     pub now: Timestamp,
+    /// Randomness of the request, for values that are made once; offline there is none.
+    pub randomness: Option<&'a [u8; 32]>,
 }
 
 /// What should exist.

@@ -19,12 +19,14 @@ mod read;
 mod schema;
 
 pub use compiled::{
-    Because, ChildRule, ConditionRule, GroupRule, IgnoreRule, InputRule, Need, ParentRule,
-    Policies, Rule, StatusRule, Where,
+    Because, ChildRule, ConditionRule, Generate, GroupRule, IgnoreRule, InputRule, Need,
+    ParentRule, Policies, Rule, StatusRule, Where,
 };
 pub use file::{API_VERSION, Until};
 pub use mention::{Mention, Subject, Use};
-pub use policy_file::{Adopt, OnImmutable, OnRuleRemoved, Relation, Removal, Update};
+pub use policy_file::{
+    Adopt, Characters, OnImmutable, OnRuleRemoved, Relation, Removal, Update, WhenGone,
+};
 pub use read::{Error, Folder, Templates, read};
 pub use schema::{reference, schema};
 

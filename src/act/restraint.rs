@@ -242,7 +242,7 @@ fn backoff_of(trouble: &Trouble, over_something: bool) -> Option<Backoff> {
     match trouble {
         Trouble::Refused(refusal) => backoff(&refusal.class, over_something),
         Trouble::NotOurs(_) | Trouble::Held(_) => Some(Backoff::PASS),
-        Trouble::Unseen(_) | Trouble::Contested(_) => None,
+        Trouble::Unseen(_) | Trouble::Contested(_) | Trouble::Lost(_) => None,
     }
 }
 
@@ -281,6 +281,8 @@ mod tests {
             intent,
             ignored: Ignored::default(),
             free: false,
+            generates: false,
+            lost: false,
             policies: Policies::default(),
         }
     }

@@ -51,7 +51,12 @@ impl<'r> Preview<'r> {
         let parent = Live::new(Arc::new(stored));
         let inputs = Arc::new(input::find_among(rule, &parent, others, &kinds.scopes));
         let observed = Observed { parent, children: BTreeMap::new(), inputs };
-        let setting = Setting { scopes: &kinds.scopes, installation: "kubewright", now: NOW };
+        let setting = Setting {
+            scopes: &kinds.scopes,
+            installation: "kubewright",
+            now: NOW,
+            randomness: None,
+        };
         let desired = render(rule, &observed, &setting);
         Ok(Self { rule, observed, desired })
     }

@@ -2,6 +2,7 @@
 //!
 //! In: a child of a rule, what it may read. Out: canonical objects with identity, marks, owner and intent hash.
 
+use super::generate::{self, Generated};
 use super::{Setting, Stuck};
 use crate::fetch::{Live, Observed};
 use crate::marks::{self, Mark, annotation, label};
@@ -10,6 +11,7 @@ use crate::owned::{self, Ignored};
 use crate::problem::Problem;
 use crate::rule::{ChildRule, Policies, Rule};
 use crate::scope::Scope;
+use crate::template::{Awaits, Part};
 use crate::view::View;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -36,6 +38,10 @@ pub struct DesiredChild {
     pub ignored: Ignored,
     /// Whether no owner reference ties it to the parent.
     pub free: bool,
+    /// Whether it holds generated values.
+    pub generates: bool,
+    /// Whether its generated values were lost, so that it is not created.
+    pub lost: bool,
     /// What is done with it in cases in which rules differ.
     pub policies: Policies,
 }
@@ -67,7 +73,13 @@ pub(super) fn objects(
     observed: &Observed,
     setting: &Setting<'_>,
 ) -> Result<Vec<DesiredChild>, Stuck> {
-    let documents = rule.templates.documents(&child.template, &view.context())?;
+    let generated = generate::values(child, &view.keys(), observed, setting);
+    let mut context = view.context();
+    if !child.generate.is_empty() {
+        let values = Value::Object(generated.values.clone());
+        context.to_mut().insert("generated", Part::new("generated", &values, Awaits::Nothing));
+    }
+    let documents = rule.templates.documents(&child.template, &context)?;
     if documents.is_empty() && !child.may_be_empty {
         let hint = "guard the child with `when`, or allow it with `mayBeEmpty: true`";
         let problem = Problem::new("no-object", "the template renders no object");
@@ -79,6 +91,7 @@ pub(super) fn objects(
         items: view.keys(),
         ignored: child.ignored(view),
         parent: &observed.parent,
+        generated,
         setting,
     };
     let placed = |problem: Problem| Problem { place: Some(child.place.clone()), ..problem };
@@ -94,6 +107,7 @@ struct Making<'m> {
     items: Vec<String>,
     ignored: Ignored,
     parent: &'m Live,
+    generated: Generated,
     setting: &'m Setting<'m>,
 }
 
@@ -105,6 +119,7 @@ impl Making<'_> {
         let scope = self.setting.scopes.of(&gvk.group_kind());
         let id = identity(&gvk, scope, &document, self.parent, self.rule.cross_namespace)?;
         let mut object = owned::canonical(document).map_err(|mistakes| mistake(&mistakes))?;
+        generate::keep(&mut object, &self.generated.values)?;
         let free = self.add_marks(&mut object, &id, scope);
         let hashed = owned::without_ignored(&object, &self.ignored, &|_| false);
         let intent = owned::intent_hash(&hashed);
@@ -119,6 +134,8 @@ impl Making<'_> {
             intent,
             ignored: self.ignored.clone(),
             free,
+            generates: !self.generated.values.is_empty(),
+            lost: self.generated.lost,
             policies: self.child.policies,
         })
     }

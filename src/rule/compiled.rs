@@ -2,7 +2,9 @@
 
 use super::file::Until;
 use super::mention::Mention;
-use super::policy_file::{Adopt, OnImmutable, OnRuleRemoved, Removal, Update};
+use super::policy_file::{
+    Adopt, Characters, OnImmutable, OnRuleRemoved, Removal, Update, WhenGone,
+};
 use crate::comparison::{Comparison, Reference, Truth};
 use crate::object::{GroupKind, Gvk, labels, metadata};
 use crate::owned::{Ignored, Spot};
@@ -13,7 +15,7 @@ use crate::source::Place;
 use crate::template::{BodyTemplate, DocumentsTemplate, LineTemplate, Templates};
 use crate::view::View;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,6 +120,8 @@ pub struct Policies {
     pub unwanted: Option<Removal>,
     /// What becomes of it when the parent is deleted.
     pub parent_deleted: Option<Removal>,
+    /// What is done when it is gone with its generated values.
+    pub when_gone: WhenGone,
 }
 
 /// Children that exist once per item of a list or map.
@@ -166,8 +170,19 @@ pub struct ChildRule {
     pub ignore: Vec<IgnoreRule>,
     /// If there are any, all other fields are left to others.
     pub only: Vec<IgnoreRule>,
+    /// Values that are made once, by name.
+    pub generate: BTreeMap<String, Generate>,
     /// What is done with it in cases in which rules differ.
     pub policies: Policies,
+}
+
+/// A value that is made once, when its Secret is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generate {
+    /// Characters, 8 to 1024.
+    pub length: usize,
+    /// Which.
+    pub characters: Characters,
 }
 
 /// A child that comes first.
@@ -284,6 +299,7 @@ impl Default for Policies {
             adopt: Adopt::Never,
             unwanted: None,
             parent_deleted: None,
+            when_gone: WhenGone::Hold,
         }
     }
 }

@@ -11,7 +11,8 @@ use std::ops::Range;
 
 pub(super) use super::comparison_file::ComparisonFile;
 pub(super) use super::policy_file::{
-    Adopt, InputFile, OnImmutable, OnRemoveFile, OnRuleRemoved, SelectorFile, Update,
+    Adopt, GenerateFile, InputFile, OnImmutable, OnRemoveFile, OnRuleRemoved, SelectorFile, Update,
+    WhenGone,
 };
 
 /// The apiVersion of every rule this program reads.
@@ -176,6 +177,10 @@ shape! {
         ignore = "ignore": Vec<IgnoreFile>,
         /// If there are any, all other fields are given at creation and then left to whoever owns them.
         only = "only": Vec<IgnoreFile>,
+        /// For a Secret: values that are made once, when it is created; its template reads them as `generated.NAME`, and they are kept under these names in its data.
+        generate = "generate": BTreeMap<String, Spanned<GenerateFile>>,
+        /// What is done when a Secret with generated values is gone although the parent lives: `hold` by default.
+        when_gone = "whenGone": Option<Spanned<WhenGone>>,
         /// How a child that exists is brought up to date: `apply` by default.
         update = "update": Option<Update>,
         /// What is done when the API server refuses to change a field: `fail` by default.

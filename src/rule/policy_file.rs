@@ -146,6 +146,38 @@ words! {
     }
 }
 
+shape! {
+    /// A value that is made once, when its Secret is created.
+    GenerateFile {
+        /// How many characters it has: 32 by default, 8 to 1024.
+        length = "length": Option<Spanned<u64>>,
+        /// Which characters: `alphanumeric` by default.
+        characters = "characters": Option<Characters>,
+    }
+}
+
+words! {
+    /// What a generated value is made of.
+    Characters {
+        /// Letters and digits.
+        Alphanumeric = "alphanumeric",
+        /// `0` to `9` and `a` to `f`.
+        Hex = "hex",
+        /// `0` to `9`.
+        Digits = "digits",
+    }
+}
+
+words! {
+    /// What is done when a Secret with generated values is gone although the parent lives.
+    WhenGone {
+        /// It is told; nothing is made anew, since something may depend on the old values.
+        Hold = "hold",
+        /// New values are made.
+        Renew = "renew",
+    }
+}
+
 /// One word for every occasion, or one for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OnRemoveFile {

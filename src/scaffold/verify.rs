@@ -39,8 +39,12 @@ pub(super) fn desired(rule: &Rule, parent: &Value, crds: &[Example]) -> Desired 
         children: BTreeMap::new(),
         inputs: Arc::default(),
     };
-    let setting =
-        Setting { scopes: &scopes, installation: "kubewright", now: Timestamp::UNIX_EPOCH };
+    let setting = Setting {
+        scopes: &scopes,
+        installation: "kubewright",
+        now: Timestamp::UNIX_EPOCH,
+        randomness: None,
+    };
     render(rule, &observed, &setting)
 }
 

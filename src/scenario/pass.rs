@@ -109,8 +109,12 @@ impl Setting<'_> {
     }
 
     fn render(&self, observed: &Observed) -> Desired {
-        let setting =
-            render::Setting { scopes: self.scopes, installation: "kubewright", now: self.now };
+        let setting = render::Setting {
+            scopes: self.scopes,
+            installation: "kubewright",
+            now: self.now,
+            randomness: None,
+        };
         render(self.rule, observed, &setting)
     }
 }
@@ -182,6 +186,7 @@ fn one(
         (Action::WaitGone, _) => return Ok(Done::WaitingGone),
         (Action::Taken(why), _) => return Err(Trouble::NotOurs(why.clone())),
         (Action::Unseen(why), _) => return Err(Trouble::Unseen(why.clone())),
+        (Action::Lost, _) => return Err(Trouble::Lost(format!("{} is gone", child.id))),
         (Action::Withheld(refusal), _) => return Err(Trouble::Refused(refusal.clone())),
         // On a real server this takes two passes.
         (Action::Recreate(_), _) => {

@@ -39,6 +39,8 @@ enum Reason {
     ChildFailed,
     /// An object of that name belongs to somebody else.
     NotOwned,
+    /// A child with generated values is gone.
+    Lost,
     /// Other managers hold fields of a child.
     Conflict,
     /// Rights are missing.
@@ -56,6 +58,7 @@ impl Reason {
             Self::RenderFailed => "RenderFailed",
             Self::ChildFailed => "ChildFailed",
             Self::NotOwned => "NotOwned",
+            Self::Lost => "Lost",
             Self::Conflict => "Conflict",
             Self::Forbidden => "Forbidden",
             Self::StatusRefused => "StatusRefused",
@@ -167,6 +170,7 @@ fn of_readiness(readiness: Readiness) -> Standing {
 fn of_trouble(trouble: &Trouble) -> Standing {
     match trouble {
         Trouble::NotOurs(why) => Standing::new(State::Failed, Reason::NotOwned, why.clone()),
+        Trouble::Lost(why) => Standing::new(State::Failed, Reason::Lost, why.clone()),
         Trouble::Unseen(why) => Standing::new(State::InProgress, Reason::Waiting, why.clone()),
         Trouble::Held(fields) => {
             let held: Vec<_> = fields

@@ -72,6 +72,7 @@ fn usual_life() -> Vec<Trial> {
         policies::children_that_no_owner_reference_reaches_go_before_their_parent,
         policies::what_a_rule_keeps_is_left_behind_without_our_marks,
         policies::children_are_updated_as_their_rule_says,
+        policies::generated_values_are_made_once,
         repair::a_deleted_child_comes_back,
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,

@@ -226,3 +226,72 @@ pub(crate) async fn children_are_updated_as_their_rule_says() {
     sandbox.until("ConfigMap", "app-never", "is back", |object| object["data"]["a"] == "two").await;
     sandbox.stop().await;
 }
+
+const GENERATE: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: generate}
+spec:
+  parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
+  children:
+    - {id: credentials, template: secret.yaml, generate: {password: {length: 24}}}
+  status: {}
+"#;
+
+const CREDENTIALS: &str = r#"
+apiVersion: v1
+kind: Secret
+metadata: {name: "{{ parent.metadata.name }}-credentials"}
+stringData: {user: {{ parent.spec.image }}, url: "db://{{ generated.password }}@host"}
+"#;
+
+pub(crate) async fn generated_values_are_made_once() {
+    let templates = [("secret.yaml", CREDENTIALS)];
+    let mut sandbox = Sandbox::with("generate", GENERATE, &templates).await;
+    for name in ["app", "other"] {
+        sandbox.webapp_is(name, json!({"image": "one"})).await;
+        sandbox.until_ready(name).await;
+    }
+    let of = |secret: &Value| secret["data"]["password"].as_str().unwrap().to_owned();
+    let password = of(&sandbox.get("Secret", "app-credentials").await);
+    assert_eq!(password.len(), 32, "24 characters in base64");
+    assert_ne!(password, of(&sandbox.get("Secret", "other-credentials").await));
+    let parent = sandbox.get("WebApp", "app").await;
+    assert_eq!(parent["metadata"]["annotations"]["kubewright.io/generated"], "credentials");
+
+    // They stay through edits of the parent, of the Secret, and a restart.
+    sandbox.webapp_is("app", json!({"image": "two"})).await;
+    let two = json!("dHdv");
+    let secret =
+        sandbox.until("Secret", "app-credentials", "is new", |s| s["data"]["user"] == two).await;
+    assert_eq!(of(&secret), password);
+    sandbox.edit("Secret", "app-credentials", json!({"data": {"url": "eA=="}})).await;
+    sandbox.until("Secret", "app-credentials", "is repaired", |s| s["data"]["url"] != "eA==").await;
+    sandbox.settled().await;
+    sandbox.stop().await;
+    let before = sandbox.writes().len();
+    sandbox.start();
+    sandbox.settled().await;
+    assert_eq!(sandbox.writes().len(), before, "a restart writes nothing");
+    assert_eq!(of(&sandbox.get("Secret", "app-credentials").await), password);
+
+    // A lost one is told, and not made anew, not even after a restart.
+    sandbox.delete("Secret", "app-credentials").await;
+    let parent = sandbox
+        .until("WebApp", "app", "tells", |object| condition(object, "Stalled").0 == "True")
+        .await;
+    let told = condition(&parent, "Stalled").1;
+    assert!(told.contains("is gone, and with it the values"), "{told}");
+    sandbox.settled().await;
+    sandbox.stop().await;
+    sandbox.start();
+    sandbox.settled().await;
+    assert_eq!(sandbox.find("Secret", "app-credentials").await, None);
+    // Whoever knows what it means lets it be made anew.
+    let annotation = json!({"metadata": {"annotations": {"kubewright.io/generated": null}}});
+    sandbox.edit("WebApp", "app", annotation).await;
+    let renewed = sandbox.until("Secret", "app-credentials", "is made anew", |_| true).await;
+    assert_ne!(of(&renewed), password);
+    sandbox.until_ready("app").await;
+    sandbox.stop().await;
+}

@@ -41,7 +41,12 @@ fn observed(spec: &Value) -> Observed {
 
 fn desired(rule: &Rule, observed: &Observed) -> Desired {
     let scopes = Scopes::default();
-    let setting = Setting { scopes: &scopes, installation: "i", now: Timestamp::UNIX_EPOCH };
+    let setting = Setting {
+        scopes: &scopes,
+        installation: "i",
+        now: Timestamp::UNIX_EPOCH,
+        randomness: None,
+    };
     render(rule, observed, &setting)
 }
 

@@ -11,6 +11,7 @@ mod graph;
 mod groups;
 mod inputs;
 mod new;
+mod policies;
 mod program;
 mod reference;
 mod scenarios;
