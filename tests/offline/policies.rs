@@ -94,7 +94,7 @@ fn mistakes_in_policies_are_told_where_they_are() {
         ),
         ("generate: {a-b: {}}", "Secret", "`a-b` is no name for a generated value"),
         ("whenGone: renew", "Secret", "`c` generates nothing"),
-        ("onRemove: {unwanted: keep}", "Secret", "expected one of `delete`, `orphan`"),
+        ("onRemove: {unwanted: keep}", "Secret", "expected one of"),
         ("onRemove: {parentGone: orphan}", "Secret", "unknown field `parentGone`"),
     ] {
         let rule = format!(
