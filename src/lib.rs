@@ -9,6 +9,7 @@ pub mod control_plane;
 pub mod controller;
 pub mod fetch;
 pub mod graph;
+pub mod lint;
 pub mod marks;
 pub mod object;
 pub mod owned;
