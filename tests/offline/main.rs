@@ -9,6 +9,7 @@ mod check;
 mod commands;
 mod graph;
 mod groups;
+mod lints;
 mod new;
 mod program;
 mod reference;

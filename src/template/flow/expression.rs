@@ -4,9 +4,8 @@
 
 use super::super::check;
 use super::value::Sources;
-use super::walk::{Local, Scope, Value, Walker};
+use super::walk::{Local, Scope, Value, Walker, written};
 use super::{ANY, Read};
-use minijinja::machinery::Span;
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, CallType, Expr, UnaryOpKind};
 
 /// Filters after which nothing but a hash is left.
@@ -36,7 +35,7 @@ impl<'t> Walker<'t> {
     pub(super) fn expression(&mut self, expr: &'t Expr<'t>) -> Value {
         match expr {
             Expr::Const(_) => Value::default(),
-            Expr::Var(name) => self.variable(name.id, name.span()),
+            Expr::Var(name) => self.variable(name.id, expr),
             Expr::GetAttr(_) | Expr::GetItem(_) => self.access(expr),
             Expr::Slice(slice) => {
                 for bound in [&slice.start, &slice.stop, &slice.step].into_iter().flatten() {
@@ -89,20 +88,20 @@ impl<'t> Walker<'t> {
         self.all(arguments.iter().map(of_argument))
     }
 
-    fn variable(&mut self, name: &'t str, span: Span) -> Value {
+    fn variable(&mut self, name: &'t str, expr: &Expr<'t>) -> Value {
         match self.find(name) {
             Some(Local::Value(value)) => value,
             Some(_) => Value::default(),
             None if !check::is_read(name) || self.is_assigned(name) => Value::default(),
             None => {
-                self.read(vec![name.to_owned()], span);
+                self.read(vec![name.to_owned()], expr);
                 Sources::name(name).into()
             }
         }
     }
 
-    fn read(&mut self, path: Vec<String>, span: Span) {
-        let read = Read { path, place: self.place(span) };
+    fn read(&mut self, path: Vec<String>, expr: &Expr<'t>) {
+        let read = Read { path, place: self.place(&written(expr)) };
         if !self.reads.contains(&read) {
             self.reads.push(read);
         }
@@ -144,12 +143,12 @@ impl<'t> Walker<'t> {
                         _ => return Value::default(),
                     }
                 }
-                Some(_) => self.variable(name.id, name.span()),
+                Some(_) => self.variable(name.id, base),
                 None if !check::is_read(name.id) || self.is_assigned(name.id) => Value::default(),
                 None => {
                     let known = steps.iter().take_while(|step| *step != ANY).cloned();
                     let path = std::iter::once(name.id.to_owned()).chain(known).collect();
-                    self.read(path, expr.span());
+                    self.read(path, expr);
                     Sources::name(name.id).into()
                 }
             },

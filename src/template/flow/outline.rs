@@ -132,11 +132,8 @@ impl Outline {
         for (at, c) in text.char_indices() {
             let after = text[at + c.len_utf8()..].chars().next();
             match (quote, c) {
-                (Some(open), _) => {
-                    if c == open {
-                        quote = None;
-                    }
-                }
+                (Some(open), _) if c == open => quote = None,
+                (Some(_), _) => {}
                 (None, '"' | '\'') if text[begin..at].trim().is_empty() => quote = Some(c),
                 (None, '#') if before == ' ' => {
                     self.word(&text[begin..at], start + begin);

@@ -117,9 +117,8 @@ impl<'t> Walker<'t> {
         study
     }
 
-    pub(super) fn place(&self, span: Span) -> Place {
-        let bytes = span.start_offset as usize..span.end_offset as usize;
-        self.file.origin.place(self.file.text, &bytes)
+    pub(super) fn place(&self, bytes: &Range<usize>) -> Place {
+        self.file.origin.place(self.file.text, bytes)
     }
 
     pub(super) fn is_assigned(&self, name: &str) -> bool {
@@ -183,20 +182,11 @@ impl<'t> Walker<'t> {
             Stmt::EmitRaw(raw) => self.raw(raw.raw),
             Stmt::EmitExpr(emit) => {
                 let value = self.expression(&emit.expr);
-                self.emit(value, emit.expr.span());
+                self.emit(value, &written(&emit.expr));
             }
             Stmt::ForLoop(each) => self.for_loop(each),
             Stmt::IfCond(condition) => self.condition(condition),
-            Stmt::WithBlock(with) => {
-                let values: Vec<Value> =
-                    with.assignments.iter().map(|(_, value)| self.expression(value)).collect();
-                self.scopes.push(Scope::new());
-                for ((target, _), value) in with.assignments.iter().zip(values) {
-                    self.assign(target, value);
-                }
-                self.statements(&with.body);
-                self.scopes.pop();
-            }
+            Stmt::WithBlock(with) => self.with(with),
             Stmt::Set(set) => {
                 let value = self.expression(&set.expr);
                 self.assign(&set.target, value);
@@ -213,7 +203,7 @@ impl<'t> Walker<'t> {
             Stmt::FilterBlock(block) => {
                 let captured = self.captured(|walker| walker.statements(&block.body));
                 let value = self.filtered(&block.filter, captured);
-                self.emit(value, block.filter_span);
+                self.emit(value, &bytes(block.filter_span));
             }
             Stmt::Block(block) => {
                 if let Some((own, file)) = self.blocks.get(block.name).copied() {
@@ -225,15 +215,7 @@ impl<'t> Walker<'t> {
                 let module = self.module(&import.expr);
                 self.assign_local(&import.name, Local::Module(module));
             }
-            Stmt::FromImport(import) => {
-                let module = self.module(&import.expr);
-                for (name, alias) in &import.names {
-                    let Expr::Var(var) = name else { continue };
-                    let local = module.get(var.id).cloned();
-                    let local = local.unwrap_or_else(|| Local::Value(Value::default()));
-                    self.assign_local(alias.as_ref().unwrap_or(name), local);
-                }
-            }
+            Stmt::FromImport(import) => self.from_import(import),
             // What another one is built on has its own turn, in `template`.
             Stmt::Extends(_) | Stmt::Continue(_) | Stmt::Break(_) => {}
             Stmt::Include(include) => {
@@ -250,9 +232,30 @@ impl<'t> Walker<'t> {
                 self.scopes.push(Scope::from([("caller", Local::Value(text))]));
                 let value = call(self, &block.call);
                 self.scopes.pop();
-                self.emit(value, block.call_expr_span);
+                self.emit(value, &bytes(block.call_expr_span));
             }
             Stmt::Do(block) => drop(call(self, &block.call)),
+        }
+    }
+
+    fn with(&mut self, with: &'t ast::WithBlock<'t>) {
+        let values: Vec<Value> =
+            with.assignments.iter().map(|(_, value)| self.expression(value)).collect();
+        self.scopes.push(Scope::new());
+        for ((target, _), value) in with.assignments.iter().zip(values) {
+            self.assign(target, value);
+        }
+        self.statements(&with.body);
+        self.scopes.pop();
+    }
+
+    fn from_import(&mut self, import: &'t ast::FromImport<'t>) {
+        let module = self.module(&import.expr);
+        for (name, alias) in &import.names {
+            let Expr::Var(var) = name else { continue };
+            let local = module.get(var.id).cloned();
+            let local = local.unwrap_or_else(|| Local::Value(Value::default()));
+            self.assign_local(alias.as_ref().unwrap_or(name), local);
         }
     }
 
@@ -403,17 +406,45 @@ impl<'t> Walker<'t> {
         }
     }
 
-    fn emit(&mut self, value: Value, span: Span) {
+    fn emit(&mut self, value: Value, written: &Range<usize>) {
         match value.text {
             Some(text) if self.out.len() + text.len() <= MAX_TEXT => self.out += &text,
             _ => {
-                let place = self.place(span);
+                let place = self.place(written);
                 self.slots.push((value.sources, place));
                 // Writing to a string cannot fail.
                 let _ = token::write_slot(&mut self.out, self.slots.len() - 1);
             }
         }
     }
+}
+
+fn bytes(span: Span) -> Range<usize> {
+    span.start_offset as usize..span.end_offset as usize
+}
+
+/// The bytes of an expression. The parser's span of one that follows another begins somewhere in it.
+pub(super) fn written(expr: &Expr<'_>) -> Range<usize> {
+    let mut first = expr;
+    loop {
+        first = match first {
+            Expr::GetAttr(attribute) => &attribute.expr,
+            Expr::GetItem(item) => &item.expr,
+            Expr::Slice(slice) => &slice.expr,
+            Expr::Call(call) => &call.expr,
+            Expr::Test(test) => &test.expr,
+            Expr::BinOp(binary) => &binary.left,
+            Expr::Compare(compare) => &compare.expr,
+            Expr::IfExpr(choice) => &choice.true_expr,
+            Expr::Filter(filter) => match &filter.expr {
+                Some(input) => input,
+                None => break,
+            },
+            _ => break,
+        };
+    }
+    let (first, all) = (bytes(first.span()), bytes(expr.span()));
+    first.start.min(all.start)..all.end.max(first.end)
 }
 
 /// The names of templates that are written out, as they must be.
