@@ -11,7 +11,7 @@ pub use children::Slot;
 use crate::comparison::{self, Comparison, Root, Scope, Truth, Verdict};
 use crate::fetch::{Live, Observed};
 use crate::marks;
-use crate::object::ObjectId;
+use crate::object::{Gvk, ObjectId};
 use crate::ready::{self, Readiness};
 use crate::rule::{ChildRule, Rule};
 use crate::template::{Awaits, BodyTemplate, Context, Failure, Part};
@@ -214,12 +214,14 @@ impl<'a> View<'a> {
         if slots.iter().any(|slot| matches!(slot, Slot::Missing | Slot::Stuck)) {
             return Root::Unknown { why: format!("{id} does not exist yet") };
         }
+        let child = self.pass.rule.child(id);
+        let is_secret = child.is_some_and(|child| child.kinds.iter().any(Gvk::is_secret));
         if let Some(map) = self.maps.get(id) {
             let whole = || self.pass.children.map(id, &self.items);
-            return Root::Present(map.get_or_init(whole));
+            return present(map.get_or_init(whole), is_secret);
         }
         match slots.first() {
-            Some(Slot::There(live)) => Root::Present(live.value()),
+            Some(Slot::There(live)) => present(live.value(), is_secret),
             _ => Root::Present(&Value::Null),
         }
     }
@@ -228,7 +230,7 @@ impl<'a> View<'a> {
 impl Scope for View<'_> {
     fn root(&self, name: &str) -> Root<'_> {
         match name {
-            "parent" => Root::Present(&self.pass.parent),
+            "parent" => present(&self.pass.parent, self.pass.rule.parent.gvk.is_secret()),
             "let" => Root::Present(&self.let_value),
             name => match self.item(name) {
                 Some(value) => Root::Present(value),
@@ -264,12 +266,18 @@ struct WithSelf<'v, 'a> {
 
 impl Scope for WithSelf<'_, '_> {
     fn root(&self, name: &str) -> Root<'_> {
-        if name == "self" { Root::Present(self.object) } else { self.view.root(name) }
+        let is_secret = || Gvk::of(self.object).is_some_and(|gvk| gvk.is_secret());
+        if name == "self" { present(self.object, is_secret()) } else { self.view.root(name) }
     }
 
     fn readiness(&self, name: &str) -> comparison::Readiness {
         Scope::readiness(self.view, name)
     }
+}
+
+/// An object for comparisons, whose sentences quote no value of a Secret.
+fn present(object: &Value, is_secret: bool) -> Root<'_> {
+    if is_secret { Root::Secret(object) } else { Root::Present(object) }
 }
 
 /// The parent without what must not influence a rule.

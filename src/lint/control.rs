@@ -62,7 +62,7 @@ pub(super) fn given_away(flows: &Flows<'_>) -> Vec<Problem> {
 
 fn warning(power: &Power, what: &str, sink: &Sink, parent: &str) -> Problem {
     let message = format!(
-        "whoever may write a {parent} decides {}: {what} becomes {}",
+        "whoever may write {parent} objects decides {}: {what} becomes {}",
         power.what,
         landing(sink)
     );

@@ -3,9 +3,8 @@
 //! In: what flows where in a rule. Out: a warning for each. Pure.
 
 use crate::comparison::Comparison;
-use crate::path::Leg;
 use crate::problem::Problem;
-use crate::rule::lint::flows::{Flows, kinds_of};
+use crate::rule::lint::flows::{Flows, kinds_of, steps};
 use crate::rule::{ChildRule, Rule};
 use crate::template::{Source, Spot};
 
@@ -50,11 +49,7 @@ fn is_guarded(flows: &Flows<'_>, child: &ChildRule) -> bool {
 fn reads_status(flows: &Flows<'_>, comparison: &Comparison, group: Option<usize>) -> bool {
     comparison.paths_by_root().into_iter().any(|(root, paths)| {
         paths.into_iter().any(|path| {
-            let keys = path.legs().into_iter().map_while(|leg| match leg {
-                Leg::Key(name) => Some(name),
-                _ => None,
-            });
-            let path = std::iter::once(root.to_owned()).chain(keys).collect();
+            let path = std::iter::once(root.to_owned()).chain(steps(path)).collect();
             let source = Source { path, hashed: false, whole: true };
             let found = flows.resolve(&source, group);
             found

@@ -119,10 +119,9 @@ fn circles(rules: &[Arc<Rule>]) -> Vec<(Arc<str>, Problem)> {
         if !told.insert(&edge.rule.name) {
             continue;
         }
-        let mut circle = edge.from.to_string();
-        for step in std::iter::once(edge).chain(way) {
-            circle += &format!(" -> {} (rule `{}`)", step.to, step.rule.name);
-        }
+        let step = |step: &Edge<'_>| format!(" -> {} (rule `{}`)", step.to, step.rule.name);
+        let steps: String = std::iter::once(edge).chain(way).map(step).collect();
+        let circle = edge.from.to_string() + &steps;
         let message =
             format!("the children of one rule are the parents of another, in a circle: {circle}");
         let problem = Problem::new("rule-cycle", message).at(edge.place.clone()).hint(

@@ -10,6 +10,7 @@
 
 mod expression;
 mod outline;
+mod syntax;
 mod value;
 mod walk;
 

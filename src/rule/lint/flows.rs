@@ -10,6 +10,7 @@ use crate::path::{Leg, Path};
 use crate::rule::{Because, ChildRule, Rule};
 use crate::template::{ANY, LineTemplate, Sink, Source, Sources, Study};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// What each name of `let` is made of.
 type Lets = BTreeMap<String, Vec<Source>>;
@@ -151,7 +152,8 @@ pub(crate) fn messages(rule: &Rule) -> impl Iterator<Item = &LineTemplate> {
     because.filter_map(|Because { message, .. }| message.as_ref())
 }
 
-fn steps(path: &Path) -> Vec<String> {
+/// A path as the steps that a template would take; what is not one step is [`ANY`].
+pub(crate) fn steps(path: &Path) -> Vec<String> {
     let step = |leg: Leg| match leg {
         Leg::Key(name) => Some(name),
         Leg::Position | Leg::Each | Leg::Some(_) => Some(ANY.to_owned()),
@@ -175,14 +177,13 @@ pub(crate) fn shown(path: &[String]) -> String {
     for (at, step) in path.iter().enumerate() {
         let plain = step.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !step.starts_with(|c: char| c.is_ascii_digit());
-        if step == ANY {
-            text += "[*]";
-        } else if !plain {
-            text += &format!("[{step:?}]");
-        } else {
-            text += if at == 0 { "" } else { "." };
-            text += step;
-        }
+        let dot = if at == 0 { "" } else { "." };
+        // Writing to a string cannot fail.
+        let _ = match step.as_str() {
+            ANY => write!(text, "[*]"),
+            step if plain => write!(text, "{dot}{step}"),
+            step => write!(text, "[{step:?}]"),
+        };
     }
     text
 }

@@ -63,7 +63,7 @@ fn of_form(text: &str, form: Form, most: usize) -> Option<String> {
         return Some(format!("it has {} characters, {most} are allowed", text.len()));
     }
     let separated = form == Form::Subdomain;
-    if let Some(c) = text.chars().find(|c| !inner(*c) && !(separated && *c == '.')) {
+    if let Some(c) = text.chars().find(|c| !(inner(*c) || (separated && *c == '.'))) {
         let dot = if separated { ", `-` and `.`" } else { " and `-`" };
         return Some(format!("it has a {c:?}; lower-case letters, digits{dot} are allowed"));
     }

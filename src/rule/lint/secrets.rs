@@ -8,7 +8,7 @@
 //! a Secret does, whatever was done to it on the way. What a condition decides by a secret (`{% if … == "x" %}`), and
 //! the keys that a Secret has, are not followed.
 
-use super::flows::{Flows, kinds_of, landing, said};
+use super::flows::{Flows, kinds_of, landing, said, steps};
 use crate::object::Gvk;
 use crate::problem::Problem;
 use crate::rule::Rule;
@@ -25,8 +25,8 @@ struct Roots(Vec<Vec<String>>);
 
 impl Roots {
     fn of(rule: &Rule) -> Self {
-        let parent = is_secret(&rule.parent.gvk).then(|| vec!["parent".to_owned()]);
-        let secret = |child: &&crate::rule::ChildRule| child.kinds.iter().any(is_secret);
+        let parent = rule.parent.gvk.is_secret().then(|| vec!["parent".to_owned()]);
+        let secret = |child: &&crate::rule::ChildRule| child.kinds.iter().any(Gvk::is_secret);
         let children = rule.children.iter().filter(secret);
         let children = children.map(|child| vec!["children".to_owned(), child.id.to_string()]);
         Self(parent.into_iter().chain(children).collect())
@@ -36,10 +36,6 @@ impl Roots {
     fn tells(&self, source: &Source) -> bool {
         !source.hashed && self.0.iter().any(|root| tells(root, &source.path))
     }
-}
-
-fn is_secret(gvk: &Gvk) -> bool {
-    gvk.group.is_empty() && gvk.kind == "Secret"
 }
 
 /// Between the name and the fields there may be keys of items, or of the documents of a child: `Secret/name`.
@@ -80,7 +76,7 @@ pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
     for (child, study) in flows.templates() {
         for sink in &study.sinks {
             let kinds = kinds_of(child, study, sink.spot.document);
-            if kinds.iter().all(is_secret) && holds(sink) {
+            if kinds.iter().all(Gvk::is_secret) && holds(sink) {
                 continue;
             }
             let kind = kinds.first().map_or("object", |gvk| gvk.kind.as_str());
@@ -101,6 +97,44 @@ pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
         look(&sink.sources, None, &|what| {
             problem(format!("{what} is secret, and comes into the message of a condition"), sink)
         });
+    }
+    problems.extend(quoted(flows, &roots));
+    problems
+}
+
+/// Comparisons that would quote a secret in the sentence that explains them. Of a Secret itself they quote nothing.
+fn quoted(flows: &Flows<'_>, roots: &Roots) -> Vec<Problem> {
+    let rule = flows.rule;
+    let children = rule.children.iter().flat_map(|child| {
+        let all = child.when.iter().chain(child.ready.iter().flatten());
+        all.map(|comparison| (&child.place, child.group, comparison))
+    });
+    let groups = rule.groups.iter().enumerate().flat_map(|(at, group)| {
+        group.when.iter().map(move |comparison| (&group.place, Some(at), comparison))
+    });
+    let conditions = rule.status.iter().flat_map(|status| &status.conditions);
+    let conditions = conditions.flat_map(|condition| {
+        condition.when.iter().map(|comparison| (&condition.place, None, comparison))
+    });
+    let mut problems = Vec::new();
+    for (place, group, comparison) in children.chain(groups).chain(conditions) {
+        for (root, paths) in comparison.quoted_by_root() {
+            if root == "parent" || root == "self" || rule.child(root).is_some() {
+                continue;
+            }
+            let found = paths.into_iter().find_map(|path| {
+                let path = std::iter::once(root.to_owned()).chain(steps(path)).collect();
+                let written = Source { path, hashed: false, whole: true };
+                let mut sources = flows.resolve(&written, group).into_iter();
+                Some(said(&sources.find(|source| roots.tells(source))?, &written))
+            });
+            if let Some(what) = found {
+                let message =
+                    format!("{what} is secret, and a comparison here quotes it where it fails");
+                let hint = "compare the Secret itself (`of: …`), or whether it `exists`";
+                problems.push(Problem::new("secret-flow", message).at(place.clone()).hint(hint));
+            }
+        }
     }
     problems
 }

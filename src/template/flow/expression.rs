@@ -3,8 +3,9 @@
 //! In: expressions, what names mean. Out: [`Value`]s. Never here: statements, and what the values are.
 
 use super::super::check;
+use super::syntax::written;
 use super::value::Sources;
-use super::walk::{Local, Scope, Value, Walker, written};
+use super::walk::{Local, Scope, Value, Walker};
 use super::{ANY, Read};
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, CallType, Expr, UnaryOpKind};
 

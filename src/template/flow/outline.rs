@@ -132,8 +132,7 @@ impl Outline {
         for (at, c) in text.char_indices() {
             let after = text[at + c.len_utf8()..].chars().next();
             match (quote, c) {
-                (Some(open), _) if c == open => quote = None,
-                (Some(_), _) => {}
+                (Some(open), _) => quote = Some(open).filter(|open| *open != c),
                 (None, '"' | '\'') if text[begin..at].trim().is_empty() => quote = Some(c),
                 (None, '#') if before == ' ' => {
                     self.word(&text[begin..at], start + begin);

@@ -5,10 +5,10 @@
 use super::super::token;
 use super::expression::call;
 use super::outline::{Mark, outline};
+use super::syntax::{bytes, names, note_assigned, unquoted, written};
 use super::value::Sources;
 use super::{Literal, Parsed, Read, Sink, Study};
 use crate::source::Place;
-use minijinja::machinery::Span;
 use minijinja::machinery::ast::{self, Expr, Stmt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -215,7 +215,7 @@ impl<'t> Walker<'t> {
                 let module = self.module(&import.expr);
                 self.assign_local(&import.name, Local::Module(module));
             }
-            Stmt::FromImport(import) => self.from_import(import),
+            Stmt::FromImport(import) => self.import_names(import),
             // What another one is built on has its own turn, in `template`.
             Stmt::Extends(_) | Stmt::Continue(_) | Stmt::Break(_) => {}
             Stmt::Include(include) => {
@@ -249,7 +249,7 @@ impl<'t> Walker<'t> {
         self.scopes.pop();
     }
 
-    fn from_import(&mut self, import: &'t ast::FromImport<'t>) {
+    fn import_names(&mut self, import: &'t ast::FromImport<'t>) {
         let module = self.module(&import.expr);
         for (name, alias) in &import.names {
             let Expr::Var(var) = name else { continue };
@@ -415,78 +415,6 @@ impl<'t> Walker<'t> {
                 // Writing to a string cannot fail.
                 let _ = token::write_slot(&mut self.out, self.slots.len() - 1);
             }
-        }
-    }
-}
-
-fn bytes(span: Span) -> Range<usize> {
-    span.start_offset as usize..span.end_offset as usize
-}
-
-/// The bytes of an expression. The parser's span of one that follows another begins somewhere in it.
-pub(super) fn written(expr: &Expr<'_>) -> Range<usize> {
-    let mut first = expr;
-    loop {
-        first = match first {
-            Expr::GetAttr(attribute) => &attribute.expr,
-            Expr::GetItem(item) => &item.expr,
-            Expr::Slice(slice) => &slice.expr,
-            Expr::Call(call) => &call.expr,
-            Expr::Test(test) => &test.expr,
-            Expr::BinOp(binary) => &binary.left,
-            Expr::Compare(compare) => &compare.expr,
-            Expr::IfExpr(choice) => &choice.true_expr,
-            Expr::Filter(filter) => match &filter.expr {
-                Some(input) => input,
-                None => break,
-            },
-            _ => break,
-        };
-    }
-    let (first, all) = (bytes(first.span()), bytes(expr.span()));
-    first.start.min(all.start)..all.end.max(first.end)
-}
-
-/// The names of templates that are written out, as they must be.
-fn names(expr: &Expr<'_>) -> Vec<String> {
-    match expr {
-        Expr::Const(name) => name.value.as_str().map(str::to_owned).into_iter().collect(),
-        Expr::List(list) => list.items.iter().flat_map(names).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn unquoted(text: &str) -> String {
-    let quoted = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
-    quoted('"').or_else(|| quoted('\'')).unwrap_or(text).to_owned()
-}
-
-/// Notes every name that is set outside of loops and macros.
-fn note_assigned<'t>(statements: &'t [Stmt<'t>], assigned: &mut BTreeSet<&'t str>) {
-    for statement in statements {
-        let targets: Vec<&Expr<'t>> = match statement {
-            Stmt::Set(set) => vec![&set.target],
-            Stmt::SetBlock(set) => vec![&set.target],
-            Stmt::Import(import) => vec![&import.name],
-            Stmt::FromImport(import) => {
-                import.names.iter().map(|(name, alias)| alias.as_ref().unwrap_or(name)).collect()
-            }
-            _ => Vec::new(),
-        };
-        for target in targets {
-            if let Expr::Var(name) = target {
-                assigned.insert(name.id);
-            }
-        }
-        match statement {
-            Stmt::Macro(declared) => drop(assigned.insert(declared.name)),
-            Stmt::Template(template) => note_assigned(&template.children, assigned),
-            Stmt::IfCond(condition) => {
-                note_assigned(&condition.true_body, assigned);
-                note_assigned(&condition.false_body, assigned);
-            }
-            Stmt::Block(block) => note_assigned(&block.body, assigned),
-            _ => {}
         }
     }
 }
