@@ -10,6 +10,7 @@ pub mod controller;
 pub mod fetch;
 pub mod graph;
 pub mod input;
+pub mod lint;
 pub mod marks;
 pub mod object;
 pub mod owned;

@@ -36,6 +36,11 @@ impl Gvk {
         Self::parse(object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?)
     }
 
+    /// Whether people must not see what its objects hold.
+    pub fn is_secret(&self) -> bool {
+        self.group.is_empty() && self.kind == "Secret"
+    }
+
     /// `group/version`, or the version alone in the core group.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {

@@ -8,10 +8,12 @@ pub(crate) mod decode;
 mod comparison_file;
 mod compile;
 mod compiled;
+mod cross;
 mod definition;
 mod file;
 mod ignore;
 mod kinds;
+pub(crate) mod lint;
 mod mention;
 mod order;
 mod policy_file;
@@ -92,6 +94,7 @@ pub fn load(folder: &Folder) -> Loaded {
         }
     }
     loaded.rules.sort_by(|left, right| left.name.cmp(&right.name));
+    cross::refuse(&mut loaded);
     definition::add(&mut loaded);
     loaded
 }
@@ -151,6 +154,10 @@ impl Loaded {
             }
             named.insert(name.value.clone(), place);
             compile::compile(&file, source, &folder.templates)
+                .and_then(|rule| match lint::problems(&rule) {
+                    found if found.is_empty() => Ok(rule),
+                    found => Err(found),
+                })
                 .map_err(|found| problems.extend(found))
                 .ok()
         });

@@ -27,9 +27,14 @@ struct Requirement {
 }
 
 impl SelectorRule {
+    /// Its values.
+    pub fn lines(&self) -> impl Iterator<Item = &LineTemplate> {
+        self.requirements.iter().flat_map(|(.., values)| values)
+    }
+
     /// What its values read.
     pub fn reads(&self) -> impl Iterator<Item = &Read> {
-        self.requirements.iter().flat_map(|(.., values)| values).flat_map(LineTemplate::reads)
+        self.lines().flat_map(LineTemplate::reads)
     }
 
     /// The selector, if no value is a template.

@@ -12,7 +12,7 @@ use crate::comparison::{self, Comparison, Root, Scope, Truth, Verdict};
 use crate::fetch::{Live, Observed};
 use crate::input::{Input, Inputs};
 use crate::marks::visible;
-use crate::object::ObjectId;
+use crate::object::{Gvk, ObjectId};
 use crate::ready::{self, Readiness};
 use crate::rule::{ChildRule, Rule};
 use crate::template::{Awaits, BodyTemplate, Context, Failure, Part};
@@ -221,15 +221,14 @@ impl<'a> View<'a> {
         if slots.iter().any(|slot| matches!(slot, Slot::Missing | Slot::Stuck)) {
             return Root::Unknown { why: format!("{id} does not exist yet") };
         }
+        let child = self.pass.rule.child(id);
+        let is_secret = child.is_some_and(|child| child.kinds.iter().any(Gvk::is_secret));
         if let Some(map) = self.maps.get(id) {
             let whole = || self.pass.children.map(id, &self.items);
-            let map = map.get_or_init(whole);
-            let secret = slots.iter().filter_map(Slot::live).any(|live| live.id.is_secret());
-            return if secret { Root::Secret(map) } else { Root::Present(map) };
+            return present(map.get_or_init(whole), is_secret);
         }
         match slots.first() {
-            Some(Slot::There(live)) if live.id.is_secret() => Root::Secret(live.value()),
-            Some(Slot::There(live)) => Root::Present(live.value()),
+            Some(Slot::There(live)) => present(live.value(), is_secret),
             _ => Root::Present(&Value::Null),
         }
     }
@@ -238,7 +237,7 @@ impl<'a> View<'a> {
 impl Scope for View<'_> {
     fn root(&self, name: &str) -> Root<'_> {
         match name {
-            "parent" => Root::Present(&self.pass.parent),
+            "parent" => present(&self.pass.parent, is_secret(&self.pass.parent)),
             "let" => Root::Present(&self.let_value),
             name => match self.item(name) {
                 Some(value) => Root::Present(value),
@@ -283,8 +282,11 @@ fn input(input: &Input) -> Root<'_> {
     }
 }
 
+fn is_secret(object: &Value) -> bool {
+    object["kind"] == "Secret" && object["apiVersion"] == "v1"
+}
+
 fn any_secret(list: &Value) -> bool {
-    let is_secret = |object: &Value| object["kind"] == "Secret" && object["apiVersion"] == "v1";
     list.as_array().is_some_and(|list| list.iter().any(is_secret))
 }
 
@@ -320,10 +322,16 @@ struct WithSelf<'v, 'a> {
 
 impl Scope for WithSelf<'_, '_> {
     fn root(&self, name: &str) -> Root<'_> {
-        if name == "self" { Root::Present(self.object) } else { self.view.root(name) }
+        let is_secret = || Gvk::of(self.object).is_some_and(|gvk| gvk.is_secret());
+        if name == "self" { present(self.object, is_secret()) } else { self.view.root(name) }
     }
 
     fn readiness(&self, name: &str) -> comparison::Readiness {
         Scope::readiness(self.view, name)
     }
+}
+
+/// An object for comparisons, whose sentences quote no value of a Secret.
+fn present(object: &Value, is_secret: bool) -> Root<'_> {
+    if is_secret { Root::Secret(object) } else { Root::Present(object) }
 }

@@ -71,6 +71,11 @@ impl<'r> Preview<'r> {
         said.fields.unwrap_or_default()
     }
 
+    /// Whether a child is the object that it is made for.
+    pub(super) fn is_parent(&self, child: &DesiredChild) -> bool {
+        child.id == self.observed.parent.id
+    }
+
     /// Where the template writes a part of a child; the child's place in the rule where that cannot be told.
     pub(super) fn place_of(&self, child: &DesiredChild, part: &Location) -> Option<Place> {
         let rule = self.rule.child(&child.child)?;

@@ -314,6 +314,22 @@ impl Policies {
     }
 }
 
+impl InputRule {
+    /// Everything in it that may be computed.
+    pub fn lines(&self) -> impl Iterator<Item = &LineTemplate> {
+        let within = match &self.within {
+            Where::Named(line) => Some(line),
+            Where::Own | Where::All | Where::Listed(_) | Where::Selected(_) => None,
+        };
+        let selector = match &self.within {
+            Where::Selected(selector) => Some(selector),
+            _ => None,
+        };
+        let selectors = std::iter::once(&self.selector).chain(selector);
+        self.name.iter().chain(within).chain(selectors.flat_map(SelectorRule::lines))
+    }
+}
+
 impl ParentRule {
     /// The first of its kinds, and usually the only one.
     pub fn gvk(&self) -> &Gvk {

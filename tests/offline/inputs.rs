@@ -218,3 +218,25 @@ spec:
         assert_eq!((code, error.as_str()), (0, ""), "{out}");
     }
 }
+
+/// A Secret that is read may be copied into a Secret, and shown only if the rule says so.
+#[test]
+fn values_of_secret_inputs_flow_into_secrets_alone() {
+    for (more, kind, field, refused) in [
+        ("", "Secret", "data", false),
+        ("", "ConfigMap", "data", true),
+        ("reveal: true", "ConfigMap", "data", false),
+    ] {
+        for (input, read) in
+            [("name: x", "inputs.a.data.token"), ("labelSelector: {}", "inputs.a[0].data.token")]
+        {
+            let rule = format!(
+                "apiVersion: kubewright.io/v1alpha1\nkind: Rule\nmetadata: {{name: a}}\nspec:\n  parent: {{apiVersion: v1, kind: Pod}}\n  {more}\n  inputs: [{{id: a, apiVersion: v1, kind: Secret, {input}}}]\n  children:\n    - id: c\n      inline: |\n        apiVersion: v1\n        kind: {kind}\n        metadata: {{name: c}}\n        {field}: {{t: {{{{ {read} }}}}}}\n"
+            );
+            let folder = folder(&[("rules/a.yaml", &rule)]);
+            let (code, out, error) = run(folder.path(), &["check"]);
+            assert_eq!(error.contains("error[secret-flow]"), refused, "{rule}\n{out}{error}");
+            assert_eq!(code, if refused { 3 } else { 0 }, "{rule}\n{out}{error}");
+        }
+    }
+}

@@ -10,6 +10,7 @@ mod commands;
 mod graph;
 mod groups;
 mod inputs;
+mod lints;
 mod new;
 mod policies;
 mod program;

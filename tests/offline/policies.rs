@@ -81,11 +81,7 @@ fn each_child_is_treated_as_its_policies_say() {
 #[test]
 fn mistakes_in_policies_are_told_where_they_are() {
     for (child, kind, told) in [
-        (
-            "update: always",
-            "Secret",
-            "rules/a.yaml:6:30: expected one of",
-        ),
+        ("update: always", "Secret", "rules/a.yaml:6:30: expected one of"),
         ("generate: {a: {}}", "ConfigMap", "`c` is not one Secret"),
         (
             "generate: {a: {length: 4}}",

@@ -5,9 +5,10 @@
 use crate::cli::kinds::Known;
 use crate::cli::preview::Preview;
 use crate::object::Gvk;
-use crate::path::Step;
+use crate::path::{Location, Step};
 use crate::problem::Problem;
 use crate::render::DesiredChild;
+use crate::rule::lint::naming;
 use crate::rule::{Example, Loaded, Rule, StatusRule};
 use crate::schema::{Finding, check_object, check_status, rule_findings};
 use crate::source::Place;
@@ -98,7 +99,9 @@ impl Examined {
     fn object(&mut self, object: &Value, kinds: &Known, place: impl Fn(&Finding) -> Option<Place>) {
         let Some(gvk) = Gvk::of(object) else { return };
         self.knows(&gvk, kinds);
-        for finding in check_object(&kinds.types, object).into_iter().flatten() {
+        let of_types = check_object(&kinds.types, object).into_iter().flatten();
+        let is_defined = kinds.types.kind(&gvk).is_some();
+        for finding in of_types.chain(naming::of_object(&gvk, object, is_defined)) {
             self.finding(&gvk.kind, &finding, place(&finding));
         }
     }
@@ -127,6 +130,14 @@ impl Examined {
     }
 
     fn child(&mut self, preview: &Preview<'_>, child: &DesiredChild, kinds: &Known) {
+        if preview.is_parent(child) {
+            let name = Location::root().child("metadata").child("name");
+            let message = format!("`{}` is the parent itself: {}", child.child, child.id);
+            let problem = Problem::new("child-is-parent", message);
+            let problem = problem
+                .hint("a child needs a name of its own, such as `{{ parent.metadata.name }}-copy`");
+            self.note([Problem { place: preview.place_of(child, &name), ..problem }]);
+        }
         self.object(&child.object, kinds, |finding| preview.place_of(child, &finding.path));
     }
 }
