@@ -7,7 +7,7 @@ mod restraint;
 
 pub use restraint::{BACKSTOP, Restraints};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
 use crate::fetch::{Live, Owner};
 use crate::object::ObjectId;
@@ -26,7 +26,7 @@ pub struct Outcome {
     /// One result per child of the plan, in its order.
     pub children: Vec<Result<Done, Trouble>>,
     /// Objects that were deleted, or why not.
-    pub pruned: Vec<(ObjectId, Result<(), Refusal>)>,
+    pub pruned: Vec<(ObjectId, Result<Deleted, Refusal>)>,
     /// Children that somebody else keeps changing, and which of their fields.
     pub contested: BTreeMap<ObjectId, Vec<HeldField>>,
     /// When a child that is left alone for now is to be looked at again.
@@ -122,7 +122,7 @@ pub async fn act(
 ) -> Outcome {
     let Remembered { memos, restraints, edition } = remembered;
     let begun = Instant::now();
-    restraints.begin(edition, &plan.children, begun);
+    restraints.begin(edition, plan, begun);
     let mut work = Vec::new();
     for planned in &plan.children {
         let held = restraints.holds(planned, owner.manager, begun);
@@ -152,7 +152,15 @@ pub async fn act(
     let mut pruned = Vec::new();
     if may_prune && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
-            pruned.push((live.id.clone(), prune(cluster, live).await));
+            let result = match restraints.holds_deletion(live, begun) {
+                Some(refusal) => Err(refusal),
+                None => {
+                    let result = prune(cluster, live).await;
+                    restraints.note_deletion(live, &result, Instant::now());
+                    result
+                }
+            };
+            pruned.push((live.id.clone(), result));
         }
     }
     // What became due meanwhile was not tried.
@@ -277,9 +285,9 @@ async fn apply(
 }
 
 /// Deletes exactly the object that was judged. Gone already is as good.
-async fn prune(cluster: &Cluster, live: &Live) -> Result<(), Refusal> {
+async fn prune(cluster: &Cluster, live: &Live) -> Result<Deleted, Refusal> {
     match cluster.delete(live).await {
-        Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
+        Err(Refusal { class: Class::NotFound, .. }) => Ok(Deleted::Gone(live.stored.uid.clone())),
         other => other,
     }
 }

@@ -25,6 +25,34 @@ const IN_FLIGHT: usize = 16;
 /// A call that takes longer is given up, and tried again by the queue.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What a deletion came to.
+#[derive(Clone, Debug)]
+pub enum Deleted {
+    /// The object of this uid does not exist any more.
+    Gone(Box<str>),
+    /// It goes when its finalizers, or its time, have run out; as the server answered, if that could be read.
+    Going(Option<Arc<Stored>>),
+}
+
+impl Deleted {
+    /// The server answers with a bare success, or with the object: as it was, if it is gone, else with the time of its
+    /// deletion in it.
+    fn read(answer: &RawValue, gvk: &Gvk, uid: &str) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Kind {
+            kind: Option<String>,
+        }
+        let kind = serde_json::from_str::<Kind>(answer.get()).ok().and_then(|answer| answer.kind);
+        if kind.as_deref() == Some("Status") {
+            return Self::Gone(uid.into());
+        }
+        match Format::new(gvk, true).read(answer.get()) {
+            Ok(stored) if !stored.terminating => Self::Gone(uid.into()),
+            answer => Self::Going(answer.ok().map(Arc::new)),
+        }
+    }
+}
+
 /// The API server.
 pub struct Cluster {
     client: Client,
@@ -80,7 +108,7 @@ impl Cluster {
     }
 
     /// Deletes exactly this object in exactly this version; what depends on it goes in the background.
-    pub async fn delete(&self, live: &Live) -> Result<(), Refusal> {
+    pub async fn delete(&self, live: &Live) -> Result<Deleted, Refusal> {
         let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
         let resource = self.resource(&gvk).await?;
         let parameters = DeleteParams {
@@ -94,7 +122,8 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
-        self.call::<Box<RawValue>>(request, Refusal::from).await.map(drop)
+        let answer = self.call::<Box<RawValue>>(request, Refusal::from).await?;
+        Ok(Deleted::read(&answer, &gvk, &live.stored.uid))
     }
 
     /// Any JSON document the server offers, for example its `OpenAPI` description of one group.
@@ -161,5 +190,41 @@ fn unreadable() -> Refusal {
     Refusal {
         class: Class::Transient(None),
         message: "the API server's answer is no readable object".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_to_a_deletion_tells_whether_the_object_is_gone() {
+        let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
+        let read = |answer: Value| {
+            let answer = RawValue::from_string(answer.to_string()).unwrap();
+            match Deleted::read(&answer, &gvk, "u") {
+                Deleted::Gone(uid) => format!("gone {uid}"),
+                Deleted::Going(Some(stored)) => format!("going {}", stored.resource_version),
+                Deleted::Going(None) => "going".to_owned(),
+            }
+        };
+        let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Success",
+            "details": {"name": "a", "kind": "configmaps", "uid": "u"}});
+        assert_eq!(read(status), "gone u");
+        let object = |more: Value| {
+            let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": "a", "uid": "u", "resourceVersion": "7"}});
+            object["metadata"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            object
+        };
+        assert_eq!(read(object(json!({}))), "gone u", "as it was");
+        let going = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]});
+        assert_eq!(read(object(going)), "going 7");
+        assert_eq!(
+            read(json!({"kind": "Odd"})),
+            "going",
+            "nothing is believed of what is not understood"
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! Never here: what the steps do. A deleted parent never reaches render: garbage collection takes its children.
 
 use crate::act::{Outcome, Remembered, Restraints, Trouble, act};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Memos, compare};
 use crate::fetch::{ChildCache, Live, Observed, Owner, fetch};
 use crate::marks::{self, Mark, annotation, hash64};
@@ -185,12 +185,30 @@ impl Scene<'_> {
         self.parents.observe(Stored::clone(&live.stored));
     }
 
-    /// Our own writes' answers go into the caches at once, so that the next pass reads what this one wrote.
+    /// Our own writes' answers go into the caches at once, so that the next pass reads what this one wrote, and does not see
+    /// what this one deleted.
     fn remember(&self, outcome: &Outcome) {
         for live in outcome.answers() {
-            for cache in self.children.iter().filter(|cache| cache.holds(&live.id)) {
-                cache.store.observe(Stored::clone(&live.stored));
-            }
+            self.each_cache(&live.id, &|store| {
+                store.observe(Stored::clone(&live.stored));
+            });
+        }
+        for (id, result) in &outcome.pruned {
+            self.each_cache(id, &|store| match result {
+                Ok(Deleted::Gone(uid)) => {
+                    store.gone(id, uid);
+                }
+                Ok(Deleted::Going(Some(stored))) => {
+                    store.observe(Stored::clone(stored));
+                }
+                Ok(Deleted::Going(None)) | Err(_) => {}
+            });
+        }
+    }
+
+    fn each_cache(&self, id: &ObjectId, tell: &dyn Fn(&Store)) {
+        for cache in self.children.iter().filter(|cache| cache.holds(id)) {
+            tell(&cache.store);
         }
     }
 }
@@ -199,7 +217,7 @@ impl Scene<'_> {
 fn after_outcome(desired: &Desired, outcome: &Outcome) -> Next {
     let children = outcome.children.iter().filter_map(|result| result.as_ref().err());
     let pruned = outcome.pruned.iter().filter_map(|(_, result)| result.as_ref().err());
-    let all = children.map(after_trouble).chain(pruned.map(after_refusal));
+    let all = children.map(after_trouble).chain(pruned.map(after_write));
     // What waits may find now what it waits for.
     let waits = outcome.wrote() && desired.waiting().next().is_some();
     let waiting = if waits { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
@@ -213,14 +231,19 @@ fn after_trouble(trouble: &Trouble) -> Next {
         // Whoever watches the lists wakes all parents when there is more to see; the time of the others comes with the
         // outcome.
         Trouble::Unseen(_) | Trouble::Held(_) | Trouble::Contested(_) => Next::default(),
-        Trouble::Refused(refusal) => match refusal.class {
-            Class::Permanent
-            | Class::Forbidden
-            | Class::Unavailable
-            | Class::NotServed
-            | Class::Held(_) => Next::default(),
-            Class::NotFound | Class::Stale | Class::Transient(_) => after_refusal(refusal),
-        },
+        Trouble::Refused(refusal) => after_write(refusal),
+    }
+}
+
+/// After a refused write or deletion of a child.
+fn after_write(refusal: &Refusal) -> Next {
+    match refusal.class {
+        Class::Permanent
+        | Class::Forbidden
+        | Class::Unavailable
+        | Class::NotServed
+        | Class::Held(_) => Next::default(),
+        Class::NotFound | Class::Stale | Class::Transient(_) => after_refusal(refusal),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::server::{Server, short};
 use crate::act::{Done, Outcome, Trouble, Write};
+use crate::cluster::Deleted;
 use crate::compare::{Action, Memos, Plan, Planned, compare, memo_of};
 use crate::fetch::Observed;
 use crate::marks::Mark;
@@ -141,7 +142,7 @@ fn act(
             let name = |mark: &Mark| place_name(&mark.child, &mark.items);
             let child = live.mark.as_ref().map(name).unwrap_or_default();
             actions.entry(child.into()).or_default().insert(short(&live.id), Act::Delete);
-            pruned.push((live.id.clone(), Ok(())));
+            pruned.push((live.id.clone(), Ok(Deleted::Gone(live.stored.uid.clone()))));
         }
     }
     Outcome { children, pruned, contested: BTreeMap::new(), look_again: None }
