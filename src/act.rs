@@ -3,7 +3,9 @@
 //! In: a [`Plan`]. Out: an [`Outcome`], one result per child: every refusal is in it, none is an error of the step.
 //! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
 
+mod repair;
 mod restraint;
+mod takeover;
 
 pub use restraint::{BACKSTOP, Restraints};
 
@@ -11,6 +13,7 @@ use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
 use crate::fetch::{Live, Owner};
 use crate::object::ObjectId;
+use crate::owned;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
 use futures::StreamExt;
@@ -239,7 +242,7 @@ async fn found(
     if live.is_remains(owner) {
         return Err(leaving());
     }
-    if let Some(why) = live.not_ours(owner) {
+    if let Some(why) = live.not_ours(owner).filter(|_| !live.lacks_entry(owner)) {
         return Err(Trouble::NotOurs(taken(child, &why)));
     }
     match judge(child, &live, None, owner.manager).0 {
@@ -249,7 +252,38 @@ async fn found(
     }
 }
 
+/// An apply, and around it what an apply cannot do by itself; each of that at most once.
 async fn apply(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    live: &Live,
+    reason: Reason,
+    memo: Option<&Memo>,
+    owner: &Owner<'_>,
+) -> Result<Done, Trouble> {
+    let refused = Trouble::Refused;
+    let taken = takeover::before_apply(cluster, child, live, reason, memo, owner).await;
+    let taken = taken.map_err(refused)?;
+    let live = taken.as_ref().unwrap_or(live);
+    let done = match write(cluster, child, live, reason, memo, owner).await {
+        Err(Trouble::Refused(refusal)) => {
+            let mended = repair::after_refusal(cluster, child, live, &refusal, owner).await;
+            match mended.map_err(refused)? {
+                Some(mended) => write(cluster, child, &mended, reason, memo, owner).await,
+                None => Err(Trouble::Refused(refusal)),
+            }
+        }
+        done => done,
+    }?;
+    match done {
+        Done::Written(live, _) if owned::emptied_to_null(&child.object, live.value()) => {
+            write(cluster, child, &live, reason, memo, owner).await
+        }
+        done => Ok(done),
+    }
+}
+
+async fn write(
     cluster: &Cluster,
     child: &DesiredChild,
     live: &Live,

@@ -41,7 +41,11 @@ impl<'r> Preview<'r> {
         complete(&mut parent, &gvk, &kinds.scopes);
         let stored = Format::new(&gvk, false).read(&parent.to_string());
         let stored = stored.map_err(|error| Problem::new("illegal-object", error.to_string()))?;
-        let observed = Observed { parent: Live::new(Arc::new(stored)), children: BTreeMap::new() };
+        let observed = Observed {
+            parent: Live::new(Arc::new(stored)),
+            children: BTreeMap::new(),
+            lost: BTreeMap::new(),
+        };
         let setting = Setting { scopes: &kinds.scopes, installation: "kubewright", now: NOW };
         let desired = render(rule, &observed, &setting);
         Ok(Self { rule, observed, desired })

@@ -55,6 +55,13 @@ impl FieldSet {
         })
     }
 
+    /// As `FieldsV1`, without the `.` entries.
+    pub(super) fn to_fields_v1(&self) -> Value {
+        let children = self.children.iter();
+        let pairs = children.map(|child| (child.step.to_fields_v1(), child.below.to_fields_v1()));
+        Value::Object(pairs.collect())
+    }
+
     pub(super) fn children(&self) -> &[Child] {
         &self.children
     }

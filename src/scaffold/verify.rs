@@ -34,7 +34,11 @@ pub(super) fn desired(rule: &Rule, parent: &Value, crds: &[Example]) -> Desired 
     let Ok(stored) = Format::new(gvk, false).read(&parent.to_string()) else {
         return Desired::default();
     };
-    let observed = Observed { parent: Live::new(Arc::new(stored)), children: BTreeMap::new() };
+    let observed = Observed {
+        parent: Live::new(Arc::new(stored)),
+        children: BTreeMap::new(),
+        lost: BTreeMap::new(),
+    };
     let setting =
         Setting { scopes: &scopes, installation: "kubewright", now: Timestamp::UNIX_EPOCH };
     render(rule, &observed, &setting)

@@ -122,7 +122,7 @@ impl Server {
                 children.insert(live.id.clone(), live);
             }
         }
-        Ok(Observed { parent, children })
+        Ok(Observed { parent, children, lost: BTreeMap::new() })
     }
 
     /// The same server, telling everything in another order.
