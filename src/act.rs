@@ -3,8 +3,11 @@
 //! In: a [`Plan`]. Out: an [`Outcome`], one result per child: every refusal is in it, none is an error of the step.
 //! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
 
+mod adopt;
 pub(crate) mod remove;
+mod repair;
 mod restraint;
+mod takeover;
 
 pub use restraint::{BACKSTOP, Restraints};
 
@@ -13,9 +16,10 @@ use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of}
 use crate::fetch::{Live, Owner};
 use crate::marks::annotation;
 use crate::object::ObjectId;
+use crate::owned;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
-use crate::rule::OnImmutable;
+use crate::rule::{Adopt, OnImmutable};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -57,6 +61,8 @@ pub enum Write {
     Created,
     /// It was there.
     Applied(Reason),
+    /// It was there, and was nobody's.
+    Adopted,
 }
 
 impl Write {
@@ -64,6 +70,7 @@ impl Write {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "create",
+            Self::Adopted => "adopt",
             Self::Applied(reason) => reason.as_str(),
         }
     }
@@ -212,6 +219,9 @@ async fn one(
     match (&planned.action, planned.live) {
         (Action::Keep, _) => Ok(Done::Kept),
         (Action::WaitGone, _) => Ok(Done::WaitingGone),
+        (Action::Taken(_), _) if planned.child.policies.adopt == Adopt::Unowned => {
+            create(cluster, planned.child, owner).await
+        }
         (Action::Taken(why), _) => Err(Trouble::NotOurs(taken(planned.child, why))),
         (Action::Unseen(why), _) => Err(Trouble::Unseen(why.clone())),
         (Action::Apply(reason), Some(live)) => {
@@ -277,8 +287,14 @@ async fn found(
     if live.is_remains(owner) {
         return Err(leaving());
     }
-    if let Some(why) = live.not_ours(owner) {
-        return Err(Trouble::NotOurs(taken(child, &why)));
+    if let Some(why) = live.not_ours(owner).filter(|_| !live.lacks_entry(owner)) {
+        return match adopt::objection(child, &live) {
+            None => adopt::adopt(cluster, child, &live, owner).await,
+            Some(objection) => {
+                let why = [why].into_iter().chain(objection).collect::<Vec<_>>();
+                Err(Trouble::NotOurs(taken(child, &why.join(", and "))))
+            }
+        };
     }
     if child.generates {
         // Its values are in there: the next pass renders it with them.
@@ -292,7 +308,45 @@ async fn found(
     }
 }
 
+/// An apply, and around it what an apply cannot do by itself; each of that at most once.
 async fn apply(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    live: &Live,
+    reason: Reason,
+    memo: Option<&Memo>,
+    owner: &Owner<'_>,
+) -> Result<Done, Trouble> {
+    let refused = Trouble::Refused;
+    let taken = takeover::before_apply(cluster, child, live, reason, memo, owner).await;
+    let taken = taken.map_err(refused)?;
+    let live = taken.as_ref().unwrap_or(live);
+    let written = match write(cluster, child, live, reason, memo, owner).await {
+        Err(Trouble::Refused(refusal)) => {
+            let mended = repair::after_refusal(cluster, child, live, &refusal, owner).await;
+            match mended.map_err(refused)? {
+                Some(mended) => write(cluster, child, &mended, reason, memo, owner).await,
+                None => Err(Trouble::Refused(refusal)),
+            }
+        }
+        done => done,
+    };
+    let done = match written {
+        // The server refuses the change. That the new object itself is valid must be known before the old one goes.
+        Err(Trouble::Refused(refusal)) if may_recreate(child, &refusal) => {
+            recreate(cluster, child, live, reason).await
+        }
+        written => written,
+    }?;
+    match done {
+        Done::Written(live, _) if owned::emptied_to_null(&child.object, live.value()) => {
+            write(cluster, child, &live, reason, memo, owner).await
+        }
+        done => Ok(done),
+    }
+}
+
+async fn write(
     cluster: &Cluster,
     child: &DesiredChild,
     live: &Live,
@@ -323,10 +377,6 @@ async fn apply(
     };
     match written {
         Ok(stored) => Ok(Done::Written(Box::new(Live::new(stored)), Write::Applied(reason))),
-        Err(refusal) if may_recreate(child, &refusal) => {
-            // The server refuses the change. That the new object itself is valid must be known before the old one goes.
-            recreate(cluster, child, live, reason).await
-        }
         Err(refusal) => Err(Trouble::Refused(refusal)),
     }
 }

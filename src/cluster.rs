@@ -15,8 +15,8 @@ use kube::api::{
 };
 use kube::core::Request;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -82,6 +82,32 @@ impl Cluster {
         let request = request(&resource.resource, &child.id.namespace)
             .patch(&child.id.name, &parameters, &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
+        self.object(&child.gvk, request).await
+    }
+
+    /// A JSON patch of exactly this version of a child. The guard is a part of the patched object, since that is answered as
+    /// a conflict; a failed `test` would look like a mistake of ours.
+    pub async fn patch(
+        &self,
+        child: &DesiredChild,
+        judged: &Live,
+        changes: Vec<Value>,
+        manager: &str,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(&child.gvk).await?;
+        let guard = |field: &str, value: &str| json!({"op": "replace", "path": format!("/metadata/{field}"), "value": value});
+        let version = judged.stored.resource_version.to_string();
+        let mut body = vec![guard("uid", &judged.stored.uid), guard("resourceVersion", &version)];
+        body.extend(changes);
+        let body = serde_json::to_vec(&body)
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
+        let path = request(&resource.resource, &child.id.namespace)
+            .get(&child.id.name, &GetParams::default())
+            .map_err(kube::Error::BuildRequest)?;
+        let request = http::Request::patch(format!("{}?fieldManager={manager}", path.uri().path()))
+            .header(http::header::CONTENT_TYPE, "application/json-patch+json")
+            .body(body)
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
         self.object(&child.gvk, request).await
     }
 
@@ -231,7 +257,6 @@ fn unreadable() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn an_answer_to_a_deletion_tells_whether_the_object_is_gone() {

@@ -149,12 +149,13 @@ pub fn compare<'a>(
     memos: &mut Memos,
     owner: &Owner<'_>,
 ) -> Plan<'a> {
-    memos.retain(|id, _| observed.children.contains_key(id));
+    let found = |id: &ObjectId| observed.children.get(id).or_else(|| observed.lost.get(id));
+    memos.retain(|id, _| found(id).is_some());
     let children = desired
         .children
         .iter()
         .map(|child| {
-            let live = observed.children.get(&child.id);
+            let live = found(&child.id);
             let memo = memos.get(&child.id);
             let create = (Action::Create, None);
             let (action, memo) =

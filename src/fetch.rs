@@ -22,6 +22,9 @@ pub struct Observed {
     pub children: BTreeMap<ObjectId, Live>,
     /// The objects that the rule only reads.
     pub inputs: Arc<Inputs>,
+    /// Objects that carry our marks and our owner reference and lack only our managedFields entry, since somebody reset it or
+    /// made a copy. No children yet: they are taken over by the next apply, and never deleted before that.
+    pub lost: BTreeMap<ObjectId, Live>,
 }
 
 /// An object as the API server last told it; parsed when somebody looks.
@@ -128,13 +131,25 @@ impl Live {
         if mark.rule != owner.rule || mark.parent != owner.parent.to_string() {
             return Some(format!("it belongs to {} (rule {})", mark.parent, mark.rule));
         }
-        if self.entry(owner.manager).is_none() {
-            return Some("its managed fields do not show our manager".into());
-        }
         if !mark.free && !has_owner(self.value(), owner.uid) {
             return Some("it does not refer to this parent as its owner".into());
         }
+        if self.entry(owner.manager).is_none() {
+            return Some("its managed fields do not show our manager".into());
+        }
         None
+    }
+
+    /// Whether nothing but our managedFields entry is missing.
+    pub fn lacks_entry(&self, owner: &Owner<'_>) -> bool {
+        let marked = self.mark.as_ref().is_some_and(|mark| {
+            mark.object == self.id.to_string()
+                && mark.rule == owner.rule
+                && mark.parent == owner.parent.to_string()
+        });
+        let free = self.mark.as_ref().is_some_and(|mark| mark.free);
+        let tied = free || has_owner(self.value(), owner.uid);
+        marked && tied && self.entry(owner.manager).is_none()
     }
 }
 
@@ -210,12 +225,10 @@ pub fn fetch(
     let parent = Live::new(parent);
     let owner = Owner { rule, parent: &parent.id, uid: &parent.stored.uid, manager };
     let key = owner_key(rule, &parent.id.to_string());
-    let children = children
-        .iter()
-        .flat_map(|cache| cache.store.indexed(&key))
-        .map(Live::new)
-        .filter(|live| live.not_ours(&owner).is_none())
-        .map(|live| (live.id.clone(), live))
-        .collect();
-    Observed { parent, children, inputs }
+    let marked = children.iter().flat_map(|cache| cache.store.indexed(&key)).map(Live::new);
+    let named = |live: Live| (live.id.clone(), live);
+    let (ours, others): (Vec<_>, Vec<_>) = marked.partition(|live| live.not_ours(&owner).is_none());
+    let lost = others.into_iter().filter(|live| live.lacks_entry(&owner)).map(named).collect();
+    let children = ours.into_iter().map(named).collect();
+    Observed { parent, children, lost, inputs }
 }

@@ -50,7 +50,8 @@ impl<'r> Preview<'r> {
         let stored = stored.map_err(|error| Problem::new("illegal-object", error.to_string()))?;
         let parent = Live::new(Arc::new(stored));
         let inputs = Arc::new(input::find_among(rule, &parent, others, &kinds.scopes));
-        let observed = Observed { parent, children: BTreeMap::new(), inputs };
+        let observed =
+            Observed { parent, children: BTreeMap::new(), lost: BTreeMap::new(), inputs };
         let setting = Setting {
             scopes: &kinds.scopes,
             installation: "kubewright",

@@ -3,6 +3,7 @@
 //! In: a compiled rule. Out: problems that refuse it. Pure. Never here: example parents, and what is only odd, which
 //! [`crate::lint`] tells.
 
+mod adopt;
 pub(crate) mod flows;
 mod literals;
 pub(crate) mod naming;
@@ -23,6 +24,7 @@ pub(super) fn problems(rule: &Rule) -> Vec<Problem> {
         secrets::leaks(&flows, rule.reveal),
         unstable::names(&flows),
         literals::illegal(&flows),
+        adopt::any_name(&flows),
     ];
     let mut problems: Vec<Problem> = Vec::new();
     for problem in found.into_iter().flatten() {

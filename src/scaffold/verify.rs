@@ -37,6 +37,7 @@ pub(super) fn desired(rule: &Rule, parent: &Value, crds: &[Example]) -> Desired 
     let observed = Observed {
         parent: Live::new(Arc::new(stored)),
         children: BTreeMap::new(),
+        lost: BTreeMap::new(),
         inputs: Arc::default(),
     };
     let setting = Setting {

@@ -147,7 +147,7 @@ fn act(
                 Act::Recreate
             }
             Ok(Done::Written(_, Write::Created)) => Act::Create,
-            Ok(Done::Written(_, Write::Applied(_))) => Act::Apply,
+            Ok(Done::Written(_, Write::Applied(_) | Write::Adopted)) => Act::Apply,
             Ok(Done::WaitingGone | Done::Removed(..)) => Act::Wait,
             Err(_) => Act::Refuse,
         };

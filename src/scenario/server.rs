@@ -126,7 +126,7 @@ impl Server {
                 children.insert(live.id.clone(), live);
             }
         }
-        Ok(Observed { parent, children, inputs: Arc::default() })
+        Ok(Observed { parent, children, lost: BTreeMap::new(), inputs: Arc::default() })
     }
 
     /// From now on these are the objects that the rule reads.

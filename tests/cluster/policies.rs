@@ -295,3 +295,69 @@ pub(crate) async fn generated_values_are_made_once() {
     sandbox.until_ready("app").await;
     sandbox.stop().await;
 }
+
+const ADOPT: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: adopt}
+spec:
+  parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
+  children:
+    - {id: taken, template: taken.yaml, adopt: unowned}
+    - {id: owned, template: owned.yaml, adopt: unowned}
+    - {id: left, template: left.yaml}
+  status: {}
+"#;
+
+pub(crate) async fn an_object_that_is_nobodys_is_adopted_if_the_rule_says_so() {
+    let template = |name: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: ours}}\n")
+    };
+    let (taken, owned, left) = (template("taken"), template("owned"), template("left"));
+    let templates = [
+        ("taken.yaml", taken.as_str()),
+        ("owned.yaml", owned.as_str()),
+        ("left.yaml", left.as_str()),
+    ];
+    let mut sandbox = Sandbox::with("adopt", ADOPT, &templates).await;
+    sandbox.webapp_is("holder", json!({"image": "a"})).await;
+    // The first parent would take them; it is made before they are, and paused.
+    sandbox
+        .edit(
+            "WebApp",
+            "holder",
+            json!({"metadata": {"annotations": {"kubewright.io/paused": "true"}}}),
+        )
+        .await;
+    sandbox.settled().await;
+    for name in ["taken", "owned", "left"] {
+        if sandbox.find("ConfigMap", name).await.is_some() {
+            sandbox.delete("ConfigMap", name).await;
+            sandbox.until_gone("ConfigMap", name).await;
+        }
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "labels": {"old": "yes"}}, "data": {"a": "theirs", "b": "theirs"}});
+        sandbox.create("ConfigMap", object).await;
+    }
+    let holder = sandbox.get("WebApp", "holder").await;
+    let owner = json!([{"apiVersion": "demo.kubewright.io/v1", "kind": "WebApp", "name": "holder",
+        "uid": holder["metadata"]["uid"]}]);
+    sandbox.edit("ConfigMap", "owned", json!({"metadata": {"ownerReferences": owner}})).await;
+    sandbox.webapp_is("app", json!({"image": "a"})).await;
+    let adopted = sandbox
+        .until("ConfigMap", "taken", "is adopted", |object| object["data"]["a"] == "ours")
+        .await;
+    assert_eq!(adopted["data"], json!({"a": "ours"}), "what the rule does not want is gone");
+    assert_eq!(adopted["metadata"]["labels"].get("old"), None);
+    assert_eq!(adopted["metadata"]["ownerReferences"][0]["name"], "app");
+    let parent = sandbox
+        .until("WebApp", "app", "tells", |object| condition(object, "Stalled").0 == "True")
+        .await;
+    let told = condition(&parent, "Stalled").1;
+    assert!(told.contains("left: ") && told.contains("it has an owner, WebApp holder"), "{told}");
+    sandbox.settled().await;
+    for name in ["owned", "left"] {
+        assert_eq!(sandbox.get("ConfigMap", name).await["data"]["b"], "theirs");
+    }
+    sandbox.stop().await;
+}

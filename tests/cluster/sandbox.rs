@@ -426,7 +426,7 @@ async fn install_crds(client: &Client) {
     install_crd(client, &read_yaml("rules/webapp.crd.yaml")).await;
 }
 
-async fn install_crd(client: &Client, crd: &Value) {
+pub(crate) async fn install_crd(client: &Client, crd: &Value) {
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
     let name = crd["metadata"]["name"].as_str().expect("a name").to_owned();
     crds.patch(&name, &PatchParams::apply("tests").force(), &Patch::Apply(crd))

@@ -36,7 +36,8 @@ fn live(object: &Value) -> Live {
 fn observed(spec: &Value) -> Observed {
     let parent = json!({"apiVersion": "x.io/v1", "kind": "WebApp", "spec": spec,
         "metadata": {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "1"}});
-    Observed { parent: live(&parent), children: BTreeMap::new(), inputs: Arc::default() }
+    let (children, lost) = (BTreeMap::new(), BTreeMap::new());
+    Observed { parent: live(&parent), children, lost, inputs: Arc::default() }
 }
 
 fn desired(rule: &Rule, observed: &Observed) -> Desired {

@@ -90,6 +90,11 @@ fn mistakes_in_policies_are_told_where_they_are() {
         ),
         ("generate: {a-b: {}}", "Secret", "`a-b` is no name for a generated value"),
         ("whenGone: renew", "Secret", "`c` generates nothing"),
+        (
+            "adopt: unowned",
+            "Secret\\nmetadata: {name: \\\"{{ parent.metadata.name }}\\\"}\\ntype: x\\n#",
+            "`c` may be adopted, and its name is computed",
+        ),
         ("onRemove: {unwanted: keep}", "Secret", "expected one of"),
         ("onRemove: {parentGone: orphan}", "Secret", "unknown field `parentGone`"),
     ] {
