@@ -1,17 +1,51 @@
 //! A mistake in a file that somebody wrote (a rule, a template, a parent), as a value.
 //!
-//! In: what is wrong, where, and what to do instead. Out: text for people, with the line and a caret.
-//! Never here: deciding whether something is a mistake; printing.
+//! In: what is wrong, where, and what to do instead. Out: text for people, with the line and a caret; documents for
+//! machines (`json`, `sarif`); what each code means (`codes`). Never here: deciding whether something is a mistake;
+//! printing.
+
+pub mod codes;
+mod json;
+mod order;
+mod reference;
+mod sarif;
+
+pub use json::json;
+pub use order::ordered;
+pub use reference::reference;
+pub use sarif::sarif;
 
 use crate::source::Place;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::fmt;
 
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Severity {
+    /// It does not work, or would be refused or lost.
+    #[default]
+    Error,
+    /// It works, but is probably not what its author wants.
+    Warning,
+}
+
+impl Severity {
+    /// As machines read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
 /// One mistake. Its author sees the code, the message, the place and the hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// A stable, searchable name in kebab case: `unknown-field`.
+    /// A stable, searchable name in kebab case: `unknown-field`; one of [`codes`].
     pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
     /// What is wrong: one sentence fragment, lower case, no full stop.
     pub message: String,
     /// Where, if a file has it.
@@ -23,7 +57,14 @@ pub struct Problem {
 impl Problem {
     /// A mistake without a place yet.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), place: None, hint: None }
+        debug_assert!(codes::find(code).is_some(), "src/problem/codes.txt does not have `{code}`");
+        let severity = Severity::Error;
+        Self { code, severity, message: message.into(), place: None, hint: None }
+    }
+
+    /// Something that is no mistake for sure.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::new(code, message) }
     }
 
     /// Says where.
@@ -41,7 +82,11 @@ impl Problem {
     /// Several lines for a terminal: message, file and line, the source with a caret, the hint.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        let title = Level::ERROR.primary_title(self.message.as_str()).id(self.code);
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let title = level.primary_title(self.message.as_str()).id(self.code);
         let mut group = annotate_snippets::Group::with_title(title);
         if let Some(place) = &self.place {
             let text = place.source.text.as_str();

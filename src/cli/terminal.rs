@@ -1,6 +1,6 @@
 //! What a command prints, and how: the only place that writes to standard output.
 
-use crate::problem::Problem;
+use crate::problem::{Problem, Severity};
 use crate::report::Style;
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -65,9 +65,18 @@ impl Terminal {
             let text = problem.render(self.colour_errors);
             self.note(&format!("{text}\n"));
         }
-        if !problems.is_empty() {
-            let plural = if problems.len() == 1 { "" } else { "s" };
-            self.error(&format!("{} problem{plural}", problems.len()));
+        let is_error = |problem: &&Problem| problem.severity == Severity::Error;
+        let errors = problems.iter().filter(is_error).count();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        match (errors, problems.len() - errors) {
+            (0, 0) => {}
+            (0, warnings) => self.note(&format!("{warnings} warning{}", plural(warnings))),
+            (_, 0) => self.error(&format!("{errors} problem{}", plural(errors))),
+            (_, warnings) => self.error(&format!(
+                "{errors} problem{} and {warnings} warning{}",
+                plural(errors),
+                plural(warnings)
+            )),
         }
     }
 }

@@ -88,7 +88,7 @@ impl ComparisonFile {
     pub(super) fn problems(&self, mistakes: Vec<Mistake>, source: &Arc<Source>) -> Vec<Problem> {
         let problem = |mistake: Mistake| {
             let span = self.place_of(&mistake);
-            let problem = Problem::new("comparison", mistake.message).at(Place::new(source, span));
+            let problem = Problem::new(mistake.code, mistake.message).at(Place::new(source, span));
             Problem { hint: mistake.hint, ..problem }
         };
         mistakes.into_iter().map(problem).collect()

@@ -6,6 +6,7 @@
 )]
 
 mod check;
+mod codes;
 mod commands;
 mod graph;
 mod groups;

@@ -92,7 +92,7 @@ impl Compiler<'_> {
                         .as_ref()
                         .filter(|_| about_of)
                         .map_or(&each.path.span, |of| &of.span);
-                    let problem = Problem::new("comparison", mistake.message);
+                    let problem = Problem::new(mistake.code, mistake.message);
                     let problem = problem.at(Place::new(self.source, span.clone()));
                     self.problems.push(Problem { hint: mistake.hint, ..problem });
                 }
