@@ -8,6 +8,7 @@
 
 mod limits;
 mod list;
+mod metadata;
 mod scalar;
 
 use super::shape::{Fields, Schema, Shape};
@@ -25,7 +26,8 @@ const MAX_LISTED: usize = 12;
 
 /// What is wrong with an object, in its order; nothing at all if its kind is not known.
 pub fn check_object(types: &Types, object: &Value) -> Option<Vec<Finding>> {
-    let kind = types.kind(&Gvk::of(object)?)?;
+    let gvk = Gvk::of(object)?;
+    let kind = types.kind(&gvk)?;
     let mut checker = Checker { findings: Vec::new(), at: Vec::new(), strict: true };
     match (kind.root.resolved(), object) {
         (Shape::Fields(fields), Value::Object(map)) => {
@@ -34,6 +36,7 @@ pub fn check_object(types: &Types, object: &Value) -> Option<Vec<Finding>> {
                 checker.strict = !(kind.has_status && name == "status");
                 checker.field(fields, name, value);
             }
+            checker.metadata(&gvk, map);
         }
         _ => checker.value(&kind.root, object),
     }
