@@ -89,7 +89,11 @@ fn checked(arguments: &CheckArguments) -> Result<Checked, rule::Error> {
 
 fn no_rule(folder: &Path) -> Problem {
     let message = format!("there is no rule in `{}`", folder.display());
-    Problem::new("no-rule", message).hint("`kubewright new greeting` makes one to start with")
+    let hint = format!(
+        "a rule starts with `apiVersion: {}` and `kind: Rule`; `kubewright new greeting` makes one",
+        rule::API_VERSION
+    );
+    Problem::new("no-rule", message).hint(hint)
 }
 
 impl Checked {

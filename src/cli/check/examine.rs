@@ -51,10 +51,16 @@ pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
 }
 
 impl Examined {
-    /// A template that several rules share tells its mistakes several times.
+    /// A template that several rules share tells its mistakes several times; and what can never be there is undefined
+    /// in every example.
     fn note(&mut self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
-            if !self.problems.contains(&problem) {
+            let same_place = |other: &&Problem| other.place == problem.place;
+            let known = self.problems.iter().filter(same_place).any(|other| {
+                *other == problem
+                    || (other.code == "impossible-path" && problem.code == "template-undefined")
+            });
+            if !known {
                 self.problems.push(problem);
             }
         }
@@ -112,7 +118,9 @@ impl Examined {
         }
         if let Some(status) = &rule.status {
             let gvk = &rule.parent.gvk;
-            for finding in check_status(&kinds.types, gvk, &preview.status_fields()) {
+            let (fields, problems) = preview.status();
+            self.note(problems);
+            for finding in check_status(&kinds.types, gvk, &fields) {
                 let place = place_in_status(status, &finding);
                 self.finding(&gvk.kind, &finding, Some(place));
             }
