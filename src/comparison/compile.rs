@@ -138,7 +138,9 @@ impl<'n> Compiler<'n> {
             let compiled = self.comparison(inner, &at.child("not"), depth + 1);
             trees.push(compiled.map(|inner| Tree::Not(Box::new(inner))));
         }
-        if trees.is_empty() || !written.operators.is_empty() || written.count.is_some() {
+        let compares = !written.operators.is_empty() || written.count.is_some();
+        // What has no operator was told so; without a path there is nothing more to tell.
+        if compares || (trees.is_empty() && written.reference.path.is_some()) {
             trees.push(self.single(written, at).map(Tree::Single));
         }
         trees.pop().flatten().map(Comparison)
@@ -219,6 +221,11 @@ impl<'n> Compiler<'n> {
         if kind.is_none() {
             let hint = self.names.suggest(name);
             let message = format!("nothing is called `{name}` here");
+            let hint = if name == "self" {
+                "only `ready` knows the child as `self`: name it by its id".to_owned()
+            } else {
+                hint
+            };
             self.note("unknown-name", at.child("of"), message, hint);
         }
         kind.map(|kind| (name.to_owned(), kind))
@@ -457,7 +464,6 @@ mod tests {
                 "$.allOf[1].equals",
                 "$.allOf[1].atLeast",
                 "$.allOf[1].equals",
-                "$.allOf[2].not",
                 "$.allOf[2].not",
             ]
         );

@@ -5,6 +5,7 @@
 mod child;
 mod definition;
 mod group;
+mod reads;
 mod status;
 
 use super::comparison_file::ComparisonFile;
@@ -21,7 +22,7 @@ use crate::problem::Problem;
 use crate::shorthand::Definition;
 use crate::source::{Place, Source};
 use crate::template::{BodyTemplate, Builder, Mode, Templates};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -139,7 +140,7 @@ impl<'a> Compiler<'a> {
         let spec = &file.spec;
         let parent = self.parent(file);
         let definition = spec.schema.as_ref().and_then(|schema| self.definition(file, schema));
-        let let_body = spec.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict));
+        let let_body = spec.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict, &[]));
         self.check_ids(file);
         let top = self.top();
         let mut children = Vec::new();
@@ -219,7 +220,8 @@ impl Compiler<'_> {
         if file.api_version.value != API_VERSION {
             let message =
                 format!("this program reads `{API_VERSION}`, not `{}`", file.api_version.value);
-            self.note("wrong-version", &file.api_version.span, message, None);
+            let hint = format!("write `apiVersion: {API_VERSION}`");
+            self.note("wrong-version", &file.api_version.span, message, Some(&hint));
         }
         if file.kind.value != "Rule" {
             let message = format!("expected `Rule`, found `{}`", file.kind.value);
@@ -255,26 +257,35 @@ impl Compiler<'_> {
 
     /// Ids are how everything else refers to a child.
     fn check_ids(&mut self, file: &RuleFile) {
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeMap<&String, &Range<usize>> = BTreeMap::new();
         for child in file.spec.children.iter().flat_map(EntryFile::children) {
             let id = &child.id;
             if !is_id(&id.value) {
                 let hint = "use a lower-case letter, then letters, digits and `_`";
                 self.note("illegal-id", &id.span, format!("`{}` is no id", id.value), Some(hint));
             } else if RESERVED.contains(&id.value.as_str()) {
-                let message = format!("`{}` means something else in comparisons", id.value);
+                let message =
+                    format!("`{}` means something else in comparisons and templates", id.value);
                 self.note("reserved-id", &id.span, message, Some("choose another id"));
             }
-            if !seen.insert(&id.value) {
+            if let Some(first) = seen.insert(&id.value, &id.span) {
                 let message = format!("there are two children `{}`", id.value);
-                self.note("duplicate-id", &id.span, message, None);
+                let hint = self.other_one(first);
+                self.note("duplicate-id", &id.span, message, Some(&hint));
             }
         }
     }
 
-    fn body(&mut self, body: &BodyFile, mode: Mode) -> Option<BodyTemplate> {
+    /// Where the first of two is.
+    fn other_one(&self, span: &Range<usize>) -> String {
+        format!("the other one is in line {}", self.source.position(span.start).line)
+    }
+
+    fn body(&mut self, body: &BodyFile, mode: Mode, items: &[String]) -> Option<BodyTemplate> {
         let compiled = self.templates.compile_body(&body.text, body.origin.clone(), mode);
-        compiled.map_err(|problems| self.problems.extend(problems)).ok()
+        let compiled = compiled.map_err(|problems| self.problems.extend(problems)).ok()?;
+        self.check_reads(compiled.reads(), items, None);
+        Some(compiled)
     }
 
     /// All of a list; each mistake is shown at the part it is about.

@@ -5,12 +5,11 @@ use super::{Compiler, Surroundings};
 use crate::comparison::{Comparison, Names, RootKind};
 use crate::object::Gvk;
 use crate::rule::compiled::{ChildRule, IgnoreRule, Need};
-use crate::rule::decode::nearest;
 use crate::rule::file::{ChildFile, IgnoreFile, NeedFile};
 use crate::rule::mention::{Mention, Subject, Use};
 use crate::rule::{ignore, kinds};
 use crate::source::Place;
-use crate::template::DocumentsTemplate;
+use crate::template::{DocumentsTemplate, nearest_file};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -23,6 +22,10 @@ struct Source {
 impl Compiler<'_> {
     pub(super) fn child(&mut self, file: &ChildFile, around: &Surroundings) -> Option<ChildRule> {
         let source = self.source_of(file);
+        if let Some(source) = &source {
+            let name = file.template.as_ref().map(|name| name.value.as_str());
+            self.check_reads(source.template.reads(), &around.items, name);
+        }
         let kinds = source.as_ref().and_then(|source| self.kinds(file, &source.stated));
         let when = self.comparisons(&file.when, &around.names);
         let needs = self.needs(file);
@@ -88,7 +91,7 @@ impl Compiler<'_> {
 
     fn no_template(&mut self, name: &str, span: &std::ops::Range<usize>) {
         let known: Vec<&str> = self.files.keys().map(String::as_str).collect();
-        let hint = match nearest(name, &known) {
+        let hint = match nearest_file(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() => {
                 "the template folder is empty or not there; --templates names it".into()
@@ -105,9 +108,12 @@ impl Compiler<'_> {
             file.kinds.iter().map(|kind| self.gvk(&kind.api_version, &kind.kind)).collect();
         let declared: Vec<Gvk> = declared.into_iter().collect::<Option<_>>()?;
         if stated.computed && declared.is_empty() {
-            let message =
-                format!("the template of `{}` does not state its kinds literally", file.id.value);
-            let hint = "list them: `kinds: [{apiVersion: …, kind: …}]`";
+            let id = &file.id.value;
+            let message = match stated.lacks {
+                Some(key) => format!("the template of `{id}` has no line that starts with `{key}`"),
+                None => format!("the template of `{id}` computes what kind it renders"),
+            };
+            let hint = "write `apiVersion: …` and `kind: …` as lines at the top of each document, or list what it may render: `kinds: [{apiVersion: …, kind: …}]`";
             self.note("computed-kind", &file.id.span, message, Some(hint));
             return None;
         }
@@ -124,14 +130,14 @@ impl Compiler<'_> {
     fn need(&mut self, file: &ChildFile, need: &NeedFile) -> Option<Need> {
         let id = need.id.value.as_str();
         if id == file.id.value {
-            self.note("needs-itself", &need.id.span, format!("`{id}` needs itself"), None);
+            let message = format!("`{id}` needs itself");
+            self.note("needs-itself", &need.id.span, message, Some("leave it out"));
             return None;
         }
         if !self.ids.contains(id) {
-            let known: Vec<&str> = self.ids.iter().copied().collect();
-            let hint = nearest(id, &known).map(|near| format!("did you mean `{near}`?"));
+            let hint = self.hint_for_child(id);
             let message = format!("there is no child `{id}`");
-            self.note("unknown-child", &need.id.span, message, hint.as_deref());
+            self.note("unknown-child", &need.id.span, message, Some(&hint));
             return None;
         }
         Some(Need { id: id.into(), until: need.until })

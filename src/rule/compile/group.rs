@@ -4,6 +4,7 @@ use super::{Compiler, RESERVED, Surroundings};
 use crate::comparison::{Comparison, Names, Reference, RootKind, WrittenReference};
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::rule::comparison_file::from_offset;
 use crate::rule::compiled::GroupRule;
 use crate::rule::file::{ForEachFile, GroupFile};
 use crate::source::Place;
@@ -36,7 +37,8 @@ impl Compiler<'_> {
         let mut inside = around.clone();
         inside.names = around.names.clone().with(name, RootKind::Item);
         inside.items.push(name.to_owned());
-        let let_body = file.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict));
+        let let_body =
+            file.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict, &inside.items));
         let when = self.comparisons(&file.when, &inside.names);
         let read = let_body.iter().flat_map(BodyTemplate::reads).filter_map(child_read);
         let asked = when.iter().flatten().flat_map(Comparison::roots);
@@ -62,18 +64,28 @@ impl Compiler<'_> {
         if around.items.len() >= DEEPEST {
             self.note("nested-too-deep", span, format!("groups nest deeper than {DEEPEST}"), None);
         }
-        if !super::is_id(name) || (RESERVED.contains(&name) && name != "item") {
+        let reserved = RESERVED.contains(&name) && name != "item";
+        if reserved || !super::is_id(name) {
             let message = format!("`{name}` is no name for an item");
-            self.note(
-                "illegal-item",
-                span,
-                message,
-                Some("use a lower-case letter, then letters, digits and `_`"),
-            );
+            let hint = if reserved {
+                "it means something else in comparisons and templates: choose another"
+            } else {
+                "use a lower-case letter, then letters, digits and `_`"
+            };
+            self.note("illegal-item", span, message, Some(hint));
         }
         if self.ids.contains(name) || around.items.iter().any(|item| item == name) {
-            let message = format!("`{name}` means something else already");
-            self.note("duplicate-item", span, message, Some("name the item with `item`"));
+            let whose = if self.ids.contains(name) {
+                "a child"
+            } else {
+                "the item of a group around this one"
+            };
+            let message = format!("`{name}` is {whose} already");
+            let hint = match &file.for_each.item {
+                Some(_) => "call the item something else",
+                None => "without a name the item is called `item`: name it with `item: …`",
+            };
+            self.note("duplicate-item", span, message, Some(hint));
         }
     }
 
@@ -93,7 +105,8 @@ impl Compiler<'_> {
                         .filter(|_| about_of)
                         .map_or(&each.path.span, |of| &of.span);
                     let problem = Problem::new(mistake.code, mistake.message);
-                    let problem = problem.at(Place::new(self.source, span.clone()));
+                    let span = from_offset(&self.source.text, span.clone(), mistake.offset);
+                    let problem = problem.at(Place::new(self.source, span));
                     self.problems.push(Problem { hint: mistake.hint, ..problem });
                 }
             })
@@ -105,7 +118,8 @@ impl Compiler<'_> {
         Path::parse(text)
             .map_err(|error| {
                 let problem = Problem::new("illegal-path", error.message);
-                let problem = problem.at(Place::new(self.source, span.clone()));
+                let span = from_offset(&self.source.text, span.clone(), Some(error.offset));
+                let problem = problem.at(Place::new(self.source, span));
                 self.problems.push(Problem { hint: error.hint, ..problem });
             })
             .ok()

@@ -8,7 +8,7 @@ use crate::rule::file::{BecauseFile, BodyFile, ConditionFile, StatusFile};
 use crate::source::Place;
 use crate::status::kind::{READY, RECONCILING, STALLED};
 use crate::template::Mode;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 impl Compiler<'_> {
@@ -19,15 +19,17 @@ impl Compiler<'_> {
         top: &Surroundings,
         parent: &Range<usize>,
     ) -> Option<StatusRule> {
-        let fields = file.fields.as_ref().and_then(|fields| self.body(fields, Mode::Lenient));
-        let mut seen = BTreeSet::new();
+        let fields = file.fields.as_ref().and_then(|fields| self.body(fields, Mode::Lenient, &[]));
+        let mut seen = BTreeMap::new();
         let conditions: Vec<_> = file
             .conditions
             .iter()
             .map(|condition| {
-                if !seen.insert(condition.kind.value.as_str()) {
-                    let message = format!("there are two conditions `{}`", condition.kind.value);
-                    self.note("duplicate-condition", &condition.kind.span, message, None);
+                let kind = &condition.kind;
+                if let Some(first) = seen.insert(kind.value.as_str(), &kind.span) {
+                    let message = format!("there are two conditions `{}`", kind.value);
+                    let hint = self.other_one(first);
+                    self.note("duplicate-condition", &kind.span, message, Some(&hint));
                 }
                 self.condition(condition, &top.names)
             })
@@ -66,7 +68,9 @@ impl Compiler<'_> {
         self.camel_case(&file.reason, "reason");
         let message = file.message.as_ref().and_then(|message| {
             let compiled = self.templates.compile_line(&message.text, message.origin.clone());
-            compiled.map_err(|problems| self.problems.extend(problems)).ok()
+            let compiled = compiled.map_err(|problems| self.problems.extend(problems)).ok()?;
+            self.check_reads(compiled.reads(), &[], None);
+            Some(compiled)
         });
         Because { reason: file.reason.value.clone(), message }
     }
@@ -78,9 +82,22 @@ impl Compiler<'_> {
             && word.value.chars().all(|c| c.is_ascii_alphanumeric());
         if !legal {
             let message = format!("`{}` is no {what} of a condition", word.value);
-            self.note("illegal-word", &word.span, message, Some("write one CamelCase word"));
+            let hint = match in_camel_case(&word.value) {
+                Some(word) => format!("write one CamelCase word: `{word}`"),
+                None => "write one CamelCase word".to_owned(),
+            };
+            self.note("illegal-word", &word.span, message, Some(&hint));
         }
     }
+}
+
+/// The same words as one, if it is a legal one.
+fn in_camel_case(text: &str) -> Option<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    let joined: String = words.map(capital).collect();
+    let legal = joined.starts_with(|c: char| c.is_ascii_uppercase()) && joined.len() <= 60;
+    legal.then_some(joined)
 }
 
 /// The keys that a body states plainly at its top: `phase: {{ … }}`.
