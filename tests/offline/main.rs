@@ -11,6 +11,7 @@ mod commands;
 mod graph;
 mod groups;
 mod new;
+mod problems;
 mod program;
 mod reference;
 mod scenarios;
