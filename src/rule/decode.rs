@@ -197,9 +197,8 @@ impl<'n> Fields<'n> {
 
 /// What was probably meant by a name: its word for the same thing in other tools, else a slip of the finger.
 pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let same = SAME_THING.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
-    same.filter_map(|(_, own)| known.iter().copied().find(|known| known == own))
-        .next()
+    let mut same = SAME_THING.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+    same.find_map(|(_, own)| known.iter().copied().find(|known| known == own))
         .or_else(|| closest(name, known.iter().copied()))
 }
 

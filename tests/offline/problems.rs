@@ -2,7 +2,7 @@
 //!
 //! A case is a file `NAME.yaml` in `tests/problems`: a comment that says what is wrong, then the files of a folder, each
 //! below a line `#=== rules/rule.yaml`. `kubewright check` runs in that folder, and `NAME.expected.txt` has what it says.
-//! With KUBEWRIGHT_UPDATE=1 that text is written anew: read the difference before you commit it.
+//! With `KUBEWRIGHT_UPDATE=1` that text is written anew: read the difference before you commit it.
 
 use crate::commands::{folder, run};
 use serde_json::Value;
