@@ -1,7 +1,7 @@
 //! `kubewright schema`: what may be written in a rule, for editors or for people.
 
 use super::{Exit, Terminal};
-use crate::{problem, rule};
+use crate::{problem, rule, template};
 use clap::Args;
 
 /// Options of `schema`.
@@ -13,6 +13,9 @@ pub struct SchemaArguments {
     /// A page in Markdown with the code of every problem, what it means and what to do.
     #[arg(long, conflicts_with = "markdown")]
     problems: bool,
+    /// A page in Markdown on the language of templates: how it works, and everything that can be called.
+    #[arg(long, conflicts_with_all = ["markdown", "problems"])]
+    templates: bool,
 }
 
 /// Prints it.
@@ -21,6 +24,8 @@ pub fn schema(arguments: &SchemaArguments, terminal: &mut Terminal) -> Exit {
         terminal.print(&rule::reference());
     } else if arguments.problems {
         terminal.print(&problem::reference());
+    } else if arguments.templates {
+        terminal.print(&template::reference());
     } else {
         terminal.print(&format!("{:#}\n", rule::schema()));
     }

@@ -14,8 +14,8 @@ use std::ops::Range;
 
 /// Tokens between two delimiters, and blocks inside each other. The parser follows both as deep as they go, on a stack
 /// that ends.
-const MAX_TOKENS: usize = 2_000;
-const MAX_BLOCKS: usize = 100;
+pub(super) const MAX_TOKENS: usize = 2_000;
+pub(super) const MAX_BLOCKS: usize = 100;
 
 /// Names that the engine itself gives a meaning when they are called.
 const ENGINE_FUNCTIONS: [&str; 4] = ["caller", "super", "loop", "self"];

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::thread;
 
 /// Bytes of one template.
-const MAX_SOURCE: usize = 128 << 10;
+pub(super) const MAX_SOURCE: usize = 128 << 10;
 
 /// Bytes of stack to compile on, several times what the largest template needs that [`check::sizes`] lets pass.
 const STACK: usize = 32 << 20;
