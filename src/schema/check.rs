@@ -6,6 +6,7 @@
 //! names, types, duplicates), whatever its null values; of custom objects it then checks everything that their schema
 //! asks for, null included. A status that is written apart is only looked at for its structure.
 
+mod definition;
 mod limits;
 mod list;
 mod metadata;
@@ -37,6 +38,9 @@ pub fn check_object(types: &Types, object: &Value) -> Option<Vec<Finding>> {
                 checker.field(fields, name, value);
             }
             checker.metadata(&gvk, map);
+            if gvk.kind == "CustomResourceDefinition" {
+                checker.definition(map);
+            }
         }
         _ => checker.value(&kind.root, object),
     }
