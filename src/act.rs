@@ -4,6 +4,7 @@
 //! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
 
 mod adopt;
+pub(crate) mod patch;
 pub(crate) mod remove;
 mod repair;
 mod restraint;

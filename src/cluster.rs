@@ -111,6 +111,21 @@ impl Cluster {
         self.object(&child.gvk, request).await
     }
 
+    /// Server-side apply to an object that exists, whatever it is.
+    pub async fn apply_to(
+        &self,
+        live: &Live,
+        body: &Value,
+        manager: &str,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
+        let resource = self.resource(&gvk).await?;
+        let request = request(&resource.resource, &live.id.namespace)
+            .patch(&live.id.name, &parameters(manager, false), &Patch::Apply(body))
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(&gvk, request).await
+    }
+
     /// Server-side apply of an object's status.
     pub async fn apply_status(
         &self,

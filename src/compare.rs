@@ -194,9 +194,9 @@ pub(crate) fn judge(
         return (Action::WaitGone, None);
     }
     match child.policies.update {
-        Update::Apply => differs(child, live, memo, manager),
+        Update::Apply => differs(child, live, memo, manager, live.intent()),
         Update::Never => (Action::Keep, None),
-        Update::Recreate => match differs(child, live, memo, manager) {
+        Update::Recreate => match differs(child, live, memo, manager, live.intent()) {
             (Action::Apply(reason @ (Reason::Intent | Reason::Drift)), memo) => {
                 (Action::Recreate(reason), memo)
             }
@@ -205,11 +205,13 @@ pub(crate) fn judge(
     }
 }
 
-fn differs(
+/// `marked` is the intent that the object remembers.
+pub(crate) fn differs(
     child: &DesiredChild,
     live: &Live,
     memo: Option<&Memo>,
     manager: &str,
+    marked: Option<u64>,
 ) -> (Action, Option<Memo>) {
     let memo = memo.filter(|memo| memo.uid == live.stored.uid);
     let version = live.stored.resource_version;
@@ -227,7 +229,7 @@ fn differs(
             Drift::Values => (Action::Apply(Reason::Drift), None),
             Drift::Ownership => by_matching(child, live, manager),
         },
-        (_, None) if live.intent() == Some(child.intent) => by_matching(child, live, manager),
+        (_, None) if marked == Some(child.intent) => by_matching(child, live, manager),
         (_, None) => (Action::Apply(Reason::Intent), None),
     }
 }

@@ -7,7 +7,7 @@
 mod attach;
 
 use crate::cluster::Cluster;
-use crate::fetch::owner_key_of;
+use crate::fetch::owner_keys_of;
 use crate::input::Interests;
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Again, Lane, Queue};
@@ -76,7 +76,7 @@ impl Controller {
         let kinds = Arc::new(Kinds::new(client.clone()));
         Arc::new(Self {
             cluster: Cluster::new(client.clone(), kinds),
-            watches: Watches::new(client, Some(Arc::new(owner_key_of))),
+            watches: Watches::new(client, Some(Arc::new(owner_keys_of))),
             queue: Arc::new(Queue::default()),
             options,
             rules: Mutex::default(),
@@ -180,6 +180,7 @@ impl Controller {
         let children = attached.children();
         let (scopes, shape) = (attached.scopes(), attached.shape(&key.parent.kind));
         let inputs = attached.inputs_of(&parent, &scopes);
+        let targets = attached.targets();
         let scene = Scene {
             cluster: &self.cluster,
             rule: &attached.rule,
@@ -187,6 +188,8 @@ impl Controller {
             parents: &parents,
             children: &children,
             inputs: &inputs,
+            targets: &targets,
+            interested: &|objects| attached.edits(&key.parent, objects),
             scopes: &scopes,
             shape: shape.as_deref(),
             installation: &self.options.installation,

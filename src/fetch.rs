@@ -4,7 +4,7 @@
 //! Only objects that are proven ours count as children; a label alone proves nothing. Never here: a request.
 
 use crate::input::Inputs;
-use crate::marks::{Mark, annotation};
+use crate::marks::{Mark, PatchMark, annotation};
 use crate::object::{Gvk, ObjectId};
 use crate::owned::{self, Entry, FieldSet};
 use crate::store::{Store, Stored};
@@ -22,9 +22,52 @@ pub struct Observed {
     pub children: BTreeMap<ObjectId, Live>,
     /// The objects that the rule only reads.
     pub inputs: Arc<Inputs>,
+    /// Where the objects are found that the rule edits without owning them, parents aside.
+    pub targets: Arc<[ChildCache]>,
+    /// The edits that were made for this parent.
+    pub edited: Vec<Edited>,
     /// Objects that carry our marks and our owner reference and lack only our managedFields entry, since somebody reset it or
     /// made a copy. No children yet: they are taken over by the next apply, and never deleted before that.
     pub lost: BTreeMap<ObjectId, Live>,
+}
+
+/// An edit of an object that the rule does not own.
+pub struct Edited {
+    /// What it is for.
+    pub mark: PatchMark,
+    /// The object.
+    pub live: Live,
+}
+
+impl Observed {
+    /// An object that the rule edits; an error says why nobody can know whether it exists.
+    pub fn target(&self, id: &ObjectId) -> Result<Option<Arc<Stored>>, String> {
+        if *id == self.parent.id {
+            return Ok(Some(Arc::clone(&self.parent.stored)));
+        }
+        let mut caches = self.targets.iter().filter(|cache| cache.holds(id));
+        let cache =
+            caches.next().ok_or_else(|| format!("{id} is outside of what the rule watches"))?;
+        match (cache.store.get(id), &cache.trouble) {
+            (Some(stored), _) => Ok(Some(stored)),
+            (None, Some(why)) => Err(why.clone()),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// The edits that were made for a parent, wherever they are.
+pub fn edited(parent: &Live, targets: &[ChildCache], rule: &str) -> Vec<Edited> {
+    let name = parent.id.to_string();
+    let key = patch_key(rule, &name);
+    let found = targets.iter().flat_map(|cache| cache.store.indexed(&key));
+    let mut edited = Vec::new();
+    for stored in found.chain([Arc::clone(&parent.stored)]) {
+        let ours = |mark: &PatchMark| *mark.rule == *rule && mark.parent == name;
+        let marks = PatchMark::all_of(&stored).into_iter().filter(ours);
+        edited.extend(marks.map(|mark| Edited { mark, live: Live::new(Arc::clone(&stored)) }));
+    }
+    edited
 }
 
 /// An object as the API server last told it; parsed when somebody looks.
@@ -179,10 +222,21 @@ pub fn owner_key(rule: &str, parent: &str) -> String {
     format!("{rule} {parent}")
 }
 
-/// The key of one cache entry, for the store's index.
-pub fn owner_key_of(stored: &Stored) -> Option<String> {
-    let mark = Mark::parse(&stored.annotation(annotation::CHILD)?)?;
-    Some(owner_key(&mark.rule, &mark.parent))
+/// The key under which a store groups the objects that a rule edits for one parent.
+pub fn patch_key(rule: &str, parent: &str) -> String {
+    format!("patch {rule} {parent}")
+}
+
+/// The keys of one cache entry, for the store's index.
+pub fn owner_keys_of(stored: &Stored) -> Vec<String> {
+    let mark = stored.annotation(annotation::CHILD).as_deref().and_then(Mark::parse);
+    let child = mark.map(|mark| owner_key(&mark.rule, &mark.parent));
+    let patches = PatchMark::all_of(stored);
+    let mut patches: Vec<String> =
+        patches.iter().map(|mark| patch_key(&mark.rule, &mark.parent)).collect();
+    patches.sort();
+    patches.dedup();
+    child.into_iter().chain(patches).collect()
 }
 
 /// The cache of one kind of children, of all namespaces or of one.
@@ -218,7 +272,7 @@ impl ChildCache {
 pub fn fetch(
     parent: Arc<Stored>,
     children: &[ChildCache],
-    inputs: Arc<Inputs>,
+    (inputs, targets): (Arc<Inputs>, Arc<[ChildCache]>),
     rule: &str,
     manager: &str,
 ) -> Observed {
@@ -230,5 +284,6 @@ pub fn fetch(
     let (ours, others): (Vec<_>, Vec<_>) = marked.partition(|live| live.not_ours(&owner).is_none());
     let lost = others.into_iter().filter(|live| live.lacks_entry(&owner)).map(named).collect();
     let children = ours.into_iter().map(named).collect();
-    Observed { parent, children, lost, inputs }
+    let edited = edited(&parent, &targets, rule);
+    Observed { parent, children, lost, inputs, targets, edited }
 }

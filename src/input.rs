@@ -9,7 +9,7 @@ mod interest;
 pub use cache::InputCaches;
 pub use interest::{Index, Interests, Selection};
 
-use crate::fetch::Live;
+use crate::fetch::{ChildCache, Live};
 use crate::marks::visible;
 use crate::object::ObjectId;
 use crate::problem::Problem;
@@ -117,6 +117,11 @@ pub fn find_among(rule: &Rule, parent: &Live, objects: &[Value], scopes: &Scopes
     let (mut inputs, _) = find(rule, parent, &caches, scopes);
     inputs.selected = inputs.selected.filter(Result::is_ok);
     inputs
+}
+
+/// Where there is no cluster: the objects that a rule edits without owning them are among these.
+pub fn targets_among(rule: &Rule, objects: &[Value], scopes: &Scopes) -> Arc<[ChildCache]> {
+    rule.target_kinds().into_iter().map(|gvk| cache::holding(gvk, objects, scopes)).collect()
 }
 
 /// What names and selectors of inputs can read besides other inputs.

@@ -5,6 +5,7 @@
 //! our managedFields entry, and the owner reference, together (`fetch`).
 
 use crate::object::{GroupKind, ObjectId};
+use crate::store::Stored;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,6 +111,55 @@ impl Mark {
     pub fn parent_id(&self) -> Option<ObjectId> {
         parse_id(&self.parent)
     }
+}
+
+/// What an edit of an object that we do not own is for, as an annotation on that object says it. One per edit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchMark {
+    /// The rule's identity.
+    pub rule: String,
+    /// The parent, written as [`ObjectId`] displays.
+    pub parent: String,
+    /// The child's id in the rule.
+    pub child: String,
+    /// The keys of the items around it, outermost group first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<String>,
+    /// The intent that was last applied.
+    pub intent: String,
+    /// Whether the edit stays when it is no longer wanted.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub stays: bool,
+}
+
+impl PatchMark {
+    /// The annotation's name: one for each field manager of an edit.
+    pub fn key(manager: &str) -> String {
+        format!("{PATCH}{:016x}", hash64(manager.as_bytes()))
+    }
+
+    /// Every edit of an object.
+    pub fn all_of(stored: &Stored) -> Vec<Self> {
+        if !stored.json().contains(PATCH) {
+            return Vec::new();
+        }
+        let marks = stored.annotations().into_iter().filter(|(name, _)| name.starts_with(PATCH));
+        marks.filter_map(|(_, text)| serde_json::from_str(&text).ok()).collect()
+    }
+
+    /// The manager that makes the edit.
+    pub fn manager(&self) -> String {
+        patch_manager(&self.rule, &self.parent, &self.child, &self.items)
+    }
+}
+
+const PATCH: &str = "kubewright.io/patch-";
+
+/// The field manager that edits an object that we do not own, for one child of one parent: removing the edit must not touch
+/// another one of the same object.
+pub fn patch_manager(rule: &str, parent: &str, child: &str, items: &[String]) -> String {
+    let place = format!("{parent} {child} {}", items.join("/"));
+    format!("kubewright:{rule}:patch:{:016x}", hash64(place.as_bytes()))
 }
 
 /// The inverse of [`ObjectId`]'s display.

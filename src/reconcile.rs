@@ -8,16 +8,17 @@ mod dismantle;
 mod finalizer;
 mod made;
 
+use crate::act::patch::{Patched, Patches, patch};
 use crate::act::{Done, Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Memos, compare};
-use crate::fetch::{ChildCache, Live, Observed, Owner, fetch};
+use crate::fetch::{ChildCache, Edited, Live, Observed, Owner, fetch};
 use crate::input::Inputs;
 use crate::marks::{self, Mark, annotation, hash64};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Lane, random};
 use crate::refusal::{Class, Refusal};
-use crate::render::{Desired, Setting, render};
+use crate::render::{Desired, DesiredPatch, Setting, render};
 use crate::report::Report;
 use crate::rule::Rule;
 use crate::scope::Scopes;
@@ -46,6 +47,10 @@ pub struct Scene<'a> {
     pub children: &'a [ChildCache],
     /// The objects that the rule only reads.
     pub inputs: &'a Arc<Inputs>,
+    /// Where the objects are found that the rule edits without owning them.
+    pub targets: &'a Arc<[ChildCache]>,
+    /// Says which objects the parent edits; tells whether these are others than before.
+    pub interested: &'a (dyn Fn(&BTreeSet<ObjectId>) -> bool + Sync),
     /// Which kinds live in a namespace.
     pub scopes: &'a Scopes,
     /// What the parent's status can hold.
@@ -60,6 +65,7 @@ pub struct Memory {
     children: Memos,
     restraints: Restraints,
     status: StatusMemory,
+    patches: Patches,
     leaving: dismantle::Leaving,
 }
 
@@ -152,13 +158,23 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     };
     let outcome = act(scene.cluster, &plan, remembered, &owner, desired.may_prune()).await;
     scene.remember(&outcome);
-    let changed = outcome.wrote().then(|| scene.observe(&manager));
+    let edits = match &held {
+        Ok(()) => scene.edits(&desired, &observed, &mut memory.patches, &owner).await,
+        Err(refusal) => Patched::refused(&desired.patches, refusal),
+    };
+    let wrote = outcome.wrote() || edits.wrote();
+    let changed = wrote.then(|| scene.observe(&manager));
     let after = changed.as_ref().unwrap_or(&observed);
-    let mut said = status::compute(scene.rule, &desired, &outcome, after, now);
+    let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    // What it edits may have changed before somebody was told to watch it.
+    let unwatched = (scene.interested)(&desired.targets);
+    let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
     let noted = made::note(scene, &desired, after).await;
     let released = finalizer::release_unneeded(scene, &desired, after).await;
-    let next = after_outcome(&desired, &outcome)
+    let next = after_outcome(scene.rule, &desired, &outcome, wrote)
+        .and(after_edits(&edits))
+        .and(again)
         .and(noted.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
         .and(released.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
         .and(after_status(&written.result))
@@ -214,13 +230,50 @@ impl Scene<'_> {
     }
 
     fn observe(&self, manager: &str) -> Observed {
-        let (parent, inputs) = (Arc::clone(&self.parent), Arc::clone(self.inputs));
-        fetch(parent, self.children, inputs, &self.rule.identity, manager)
+        let parent = Arc::clone(&self.parent);
+        let read = (Arc::clone(self.inputs), Arc::clone(self.targets));
+        fetch(parent, self.children, read, &self.rule.identity, manager)
     }
 
     /// The answer to our own status write.
     pub(crate) fn remember_parent(&self, live: &Live) {
         self.parents.observe(Stored::clone(&live.stored));
+    }
+
+    /// Makes the edits that are wanted, and takes back the others. As for children, a mistake never looks like an absence.
+    async fn edits(
+        &self,
+        desired: &Desired,
+        observed: &Observed,
+        patches: &mut Patches,
+        owner: &Owner<'_>,
+    ) -> Patched {
+        let wanted = |edited: &Edited| {
+            let mark = &edited.mark;
+            let is_it = |patch: &DesiredPatch| {
+                *patch.wanted.child == *mark.child
+                    && patch.wanted.items == mark.items
+                    && patch.wanted.id == edited.live.id
+            };
+            desired.patches.iter().any(is_it) || desired.protects_place(&mark.child, &mark.items)
+        };
+        let unwanted: Vec<&Edited> = observed
+            .edited
+            .iter()
+            .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
+            .collect();
+        let edition = edition(&self.parent);
+        let patched =
+            patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
+        for live in patched.answers() {
+            let caches = self.targets.iter().filter(|cache| cache.holds(&live.id));
+            for store in caches.map(|cache| &*cache.store).chain([self.parents]) {
+                if *store.format().kind() == live.id.kind {
+                    store.observe(Stored::clone(&live.stored));
+                }
+            }
+        }
+        patched
     }
 
     /// Our own writes' answers go into the caches at once, so that the next pass reads what this one wrote, and does not see
@@ -257,17 +310,25 @@ impl Scene<'_> {
 }
 
 /// When to look at the children again.
-fn after_outcome(desired: &Desired, outcome: &Outcome) -> Next {
+fn after_outcome(rule: &Rule, desired: &Desired, outcome: &Outcome, wrote: bool) -> Next {
     let children = outcome.children.iter().filter_map(|result| result.as_ref().err());
     let pruned = outcome.pruned.iter().filter_map(|(_, result)| result.as_ref().err());
     let all = children.map(after_trouble).chain(pruned.map(after_write));
-    // What waits may find now what it waits for.
-    let waits = outcome.wrote() && desired.waiting().next().is_some();
+    // What waits may find now what it waits for, and what is made of another child may come out differently.
+    let depends = desired.waiting().next().is_some() || rule.children_read_each_other();
+    let waits = wrote && depends;
     // An object with generated values that the cache did not know is rendered anew with them.
     let is_found = |result: &Result<Done, Trouble>| matches!(result, Ok(Done::Found(_)));
     let waits = waits || outcome.children.iter().any(is_found);
     let waiting = if waits { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
     all.fold(waiting.and(Next::at(outcome.look_again)), Next::and)
+}
+
+fn after_edits(edits: &Patched) -> Next {
+    let troubles = edits.results.iter().filter_map(|result| result.as_ref().err());
+    let removals = edits.removed.iter().filter_map(|(_, result)| result.as_ref().err());
+    let all = troubles.map(after_trouble).chain(removals.map(after_refusal));
+    all.fold(Next::at(edits.look_again), Next::and)
 }
 
 fn after_trouble(trouble: &Trouble) -> Next {

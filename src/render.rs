@@ -6,14 +6,16 @@
 mod child;
 pub(crate) mod generate;
 mod items;
+pub(crate) mod patch;
 
 pub use child::DesiredChild;
+pub use patch::{DesiredPatch, Operation};
 
 use crate::comparison::{Comparison, Truth};
 use crate::fetch::{Live, Observed};
 use crate::object::ObjectId;
 use crate::problem::Problem;
-use crate::rule::{ChildRule, Need, Rule, Until};
+use crate::rule::{ChildRule, Need, PatchRule, Rule, Until};
 use crate::scope::Scopes;
 use crate::template::Failure;
 use crate::view::{Decision, View};
@@ -40,6 +42,10 @@ pub struct Setting<'a> {
 pub struct Desired {
     /// The objects, in the order of the rule.
     pub children: Vec<DesiredChild>,
+    /// What should be true of objects that the rule does not own.
+    pub patches: Vec<DesiredPatch>,
+    /// The objects that are edited, whether they exist or not.
+    pub targets: BTreeSet<ObjectId>,
     /// Children whose objects are not known now, by id and the keys of items around, and why. Keys may be missing at the end:
     /// then it is about all items below.
     pub stuck: BTreeMap<Place, Stuck>,
@@ -88,10 +94,12 @@ impl Desired {
 
     /// Whether an object must stay although it is not wanted now: its child waits or failed.
     pub fn protects(&self, live: &Live) -> bool {
-        let Some(mark) = &live.mark else { return true };
-        self.stuck
-            .keys()
-            .any(|(child, keys)| **child == *mark.child && mark.items.starts_with(keys))
+        live.mark.as_ref().is_none_or(|mark| self.protects_place(&mark.child, &mark.items))
+    }
+
+    /// Whether what was made at a place must stay although it is not wanted now.
+    pub fn protects_place(&self, child: &str, items: &[String]) -> bool {
+        self.stuck.keys().any(|(stuck, keys)| **stuck == *child && items.starts_with(keys))
     }
 
     /// Objects are pruned only if the whole parent rendered: a mistake must never look like an absence.
@@ -105,7 +113,8 @@ impl Desired {
         view.add_let(self.let_value.clone());
         for ((child, keys), decision) in &self.decisions {
             view.note(child, keys.clone(), *decision);
-            if *decision == Decision::Wanted {
+            let edits = rule.child(child).is_some_and(|child| child.patch.is_some());
+            if *decision == Decision::Wanted && !edits {
                 view.keep(child, keys, &|id| self.wants(id));
             }
         }
@@ -201,6 +210,10 @@ impl Desired {
         setting: &Setting<'_>,
     ) {
         let view = &frame.view;
+        if let Some(patch) = &child.patch {
+            self.patch(rule, child, patch, frame, observed, setting);
+            return;
+        }
         let objects = frame.wanted.clone().and_then(|wanted| {
             if wanted && wants(child, view)? {
                 child::objects(rule, child, view, observed, setting).map(Some)
@@ -216,6 +229,40 @@ impl Desired {
                 Decision::Wanted
             }
             Err(stuck) => {
+                self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
+                Decision::Stuck
+            }
+        };
+        view.decide(&child.id, decision);
+        self.decisions.push(((Arc::clone(&child.id), view.keys()), decision));
+    }
+
+    /// Decides about one edit at one item.
+    fn patch<'a>(
+        &mut self,
+        rule: &Rule,
+        child: &'a ChildRule,
+        patch: &PatchRule,
+        frame: &Frame<'a>,
+        observed: &Observed,
+        setting: &Setting<'_>,
+    ) {
+        let view = &frame.view;
+        let wanted = frame.wanted.clone().and_then(|wanted| Ok(wanted && wants(child, view)?));
+        let made = match wanted {
+            Ok(false) => Ok(None),
+            Ok(true) => patch::patch(rule, child, patch, view, observed, setting).map(Some),
+            Err(stuck) => Err((stuck, None)),
+        };
+        let decision = match made {
+            Ok(None) => Decision::Unwanted,
+            Ok(Some((made, target))) => {
+                self.targets.insert(target);
+                self.patches.push(made);
+                Decision::Wanted
+            }
+            Err((stuck, target)) => {
+                self.targets.extend(target);
                 self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
                 Decision::Stuck
             }

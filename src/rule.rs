@@ -22,12 +22,13 @@ mod schema;
 
 pub use compiled::{
     Because, ChildRule, ConditionRule, Generate, GroupRule, IgnoreRule, InputRule, Need,
-    ParentRule, Policies, Rule, StatusRule, Where,
+    ParentRule, PatchRule, Policies, Rule, StatusRule, Target, Where,
 };
 pub use file::{API_VERSION, Until};
 pub use mention::{Mention, Subject, Use};
 pub use policy_file::{
-    Adopt, Characters, OnImmutable, OnRuleRemoved, Relation, Removal, Update, WhenGone,
+    Adopt, Characters, OnImmutable, OnRuleRemoved, PatchRemoval, PatchType, Relation, Removal,
+    Update, WhenGone,
 };
 pub use read::{Error, Folder, Templates, read};
 pub use schema::{reference, schema};

@@ -15,6 +15,7 @@ pub use shape::{Conditions, Shape, shape_of};
 pub use write::{Sent, StatusMemory, Written, write};
 
 use crate::act::Outcome;
+use crate::act::patch::Patched;
 use crate::comparison::Truth;
 use crate::fetch::Observed;
 use crate::problem::Problem;
@@ -49,12 +50,12 @@ pub struct Said {
 pub fn compute(
     rule: &Rule,
     desired: &Desired,
-    outcome: &Outcome,
+    (outcome, edits): (&Outcome, &Patched),
     after: &Observed,
     now: Timestamp,
 ) -> Said {
     let view = desired.view(rule, after, now);
-    let lines = standing::of_children(rule, desired, outcome, after, &view);
+    let lines = standing::of_children(rule, desired, (outcome, edits), after, &view);
     let rules = rule.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let mut problems = Vec::new();
     let (own, kept): (Vec<Condition>, Vec<String>) = if desired.failed.is_some() {

@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, We
 
 /// What an object is found by besides its name, for example the parent that a child belongs to. It must always say the
 /// same of the same object.
-pub type Index = Arc<dyn Fn(&Stored) -> Option<String> + Send + Sync>;
+pub type Index = Arc<dyn Fn(&Stored) -> Vec<String> + Send + Sync>;
 
 /// One object changed.
 #[derive(Clone, Debug)]

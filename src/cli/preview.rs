@@ -4,13 +4,14 @@
 //! a child.
 
 use super::kinds::Known;
+use crate::act::patch::Patched;
 use crate::act::{Done, Outcome};
 use crate::fetch::{Live, Observed};
 use crate::input;
 use crate::object::Gvk;
 use crate::path::Location;
 use crate::problem::Problem;
-use crate::render::{Desired, DesiredChild, Setting, render};
+use crate::render::{Desired, DesiredChild, DesiredPatch, Setting, render};
 use crate::rule::Rule;
 use crate::schema::default_parent;
 use crate::scope::{Scope, Scopes};
@@ -50,8 +51,15 @@ impl<'r> Preview<'r> {
         let stored = stored.map_err(|error| Problem::new("illegal-object", error.to_string()))?;
         let parent = Live::new(Arc::new(stored));
         let inputs = Arc::new(input::find_among(rule, &parent, others, &kinds.scopes));
-        let observed =
-            Observed { parent, children: BTreeMap::new(), lost: BTreeMap::new(), inputs };
+        let targets = input::targets_among(rule, others, &kinds.scopes);
+        let observed = Observed {
+            parent,
+            children: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            inputs,
+            targets,
+            edited: Vec::new(),
+        };
         let setting = Setting {
             scopes: &kinds.scopes,
             installation: "kubewright",
@@ -68,7 +76,11 @@ impl<'r> Preview<'r> {
         let children = self.desired.children.iter().map(kept).collect();
         let outcome =
             Outcome { children, pruned: Vec::new(), contested: BTreeMap::new(), look_again: None };
-        let said = status::compute(self.rule, &self.desired, &outcome, &self.observed, NOW);
+        let kept = |_: &DesiredPatch| Ok(Done::Kept);
+        let results = self.desired.patches.iter().map(kept).collect();
+        let edits = Patched { results, ..Patched::default() };
+        let said =
+            status::compute(self.rule, &self.desired, (&outcome, &edits), &self.observed, NOW);
         (said.fields.unwrap_or_default(), said.problems)
     }
 

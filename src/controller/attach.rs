@@ -40,6 +40,8 @@ pub(super) struct Attached {
     /// The watches of inputs, by the position of the input.
     inputs: Mutex<BTreeMap<usize, Vec<Hold>>>,
     namespaces: Mutex<Option<Hold>>,
+    /// The watches of what the rule edits without owning it.
+    targets: Mutex<BTreeMap<Gvk, Vec<Hold>>>,
     /// Every kind of child of this rule and of those it replaced.
     kinds: BTreeSet<Gvk>,
     scopes: Mutex<Arc<Scopes>>,
@@ -90,6 +92,7 @@ pub(super) fn attach(
         missing: Mutex::default(),
         inputs: Mutex::default(),
         namespaces: Mutex::default(),
+        targets: Mutex::default(),
         kinds,
         scopes: Mutex::default(),
         task: Mutex::default(),
@@ -100,6 +103,7 @@ pub(super) fn attach(
         before: before.cloned(),
         parents: attached.rule.parent.kinds.iter().cloned().collect(),
         missing: attached.kinds.clone(),
+        targets: attached.rule.target_kinds().into_iter().cloned().collect(),
         inputs: (0..attached.rule.inputs.len()).collect(),
         asked: 0,
         warned: BTreeSet::new(),
@@ -154,6 +158,23 @@ impl Attached {
     /// What a parent reads besides itself and its children.
     pub(super) fn is_interested(&self, parent: &ObjectId, interests: Interests) {
         self.ear.is_interested(parent, interests);
+    }
+
+    /// Where the objects are found that the rule edits without owning them.
+    pub(super) fn targets(&self) -> Arc<[ChildCache]> {
+        let watched = lock(&self.targets);
+        let kinds = self.rule.target_kinds().into_iter().chain(watched.keys());
+        let kinds: BTreeSet<&Gvk> = kinds.collect();
+        let caches = kinds.into_iter().flat_map(|gvk| match watched.get(gvk) {
+            Some(holds) => holds.iter().map(Hold::cache).collect(),
+            None => vec![ChildCache::unserved(gvk)],
+        });
+        caches.collect()
+    }
+
+    /// Which objects a parent edits. Tells whether these are others than before.
+    pub(super) fn edits(&self, parent: &ObjectId, objects: &BTreeSet<ObjectId>) -> bool {
+        self.ear.edits(parent, objects)
     }
 
     fn input_caches(&self) -> InputCaches {
@@ -249,6 +270,20 @@ impl Attached {
         }
     }
 
+    /// What is to be watched of a kind that the rule edits. What we own of an object is written in its managedFields.
+    fn target_keys(&self, kind: &Kind) -> Vec<WatchKey> {
+        let key = |namespace: Option<&String>| WatchKey {
+            resource: kind.resource.clone(),
+            namespace: namespace.cloned(),
+            labels: None,
+            managed_fields: true,
+        };
+        if !self.is_confined() || !kind.resource.namespaced {
+            return vec![key(None)];
+        }
+        self.rule.parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
+    }
+
     fn each_parent(&self) -> Vec<ObjectId> {
         let parents = lock(&self.parents);
         parents
@@ -265,6 +300,8 @@ impl Attached {
         let mut watches = [of(&self.parents), of(&self.children)].concat();
         let inputs = lock(&self.inputs);
         watches.extend(inputs.values().flatten().map(|hold| hold.watch.clone()));
+        let targets = lock(&self.targets);
+        watches.extend(targets.values().flatten().map(|hold| hold.watch.clone()));
         watches.extend(lock(&self.namespaces).iter().map(|hold| hold.watch.clone()));
         watches
     }

@@ -3,7 +3,7 @@
 //! In: caches by the position of the input. Out: objects, or why nobody can know. Never here: a request.
 
 use super::Selection;
-use crate::fetch::ChildCache;
+use crate::fetch::{ChildCache, owner_keys_of};
 use crate::object::{Gvk, ObjectId};
 use crate::rule::Rule;
 use crate::scope::{Scope, Scopes};
@@ -26,16 +26,7 @@ impl InputCaches {
     /// Of these objects and no others, where there is no cluster. What a server would add to them is added; what is no
     /// object at all is left out.
     pub fn of_objects(rule: &Rule, objects: &[Value], scopes: &Scopes) -> Self {
-        let holding = |gvk: &Gvk| {
-            let store = Store::new(gvk, false, None);
-            let of_kind = objects.iter().filter(|object| Gvk::of(object).as_ref() == Some(gvk));
-            let complete = of_kind.filter_map(|object| completed(object, gvk, scopes));
-            let items: Vec<Stored> = complete.collect();
-            let names = items.iter().map(|item| name_of(&item.id)).collect();
-            store.page(1, items);
-            store.listed(1, &names);
-            ChildCache { namespace: None, store: Arc::new(store), trouble: None }
-        };
+        let holding = |gvk: &Gvk| holding(gvk, objects, scopes);
         let namespace =
             Gvk { group: String::new(), version: "v1".into(), kind: "Namespace".into() };
         Self {
@@ -96,6 +87,17 @@ impl InputCaches {
     }
 }
 
+/// A cache of those objects that are of a kind.
+pub(super) fn holding(gvk: &Gvk, objects: &[Value], scopes: &Scopes) -> ChildCache {
+    let store = Store::new(gvk, true, Some(Arc::new(owner_keys_of)));
+    let of_kind = objects.iter().filter(|object| Gvk::of(object).as_ref() == Some(gvk));
+    let items: Vec<Stored> = of_kind.filter_map(|object| completed(object, gvk, scopes)).collect();
+    let names = items.iter().map(|item| name_of(&item.id)).collect();
+    store.page(1, items);
+    store.listed(1, &names);
+    ChildCache { namespace: None, store: Arc::new(store), trouble: None }
+}
+
 /// An object with what only the API server gives it.
 fn completed(object: &Value, gvk: &Gvk, scopes: &Scopes) -> Option<Stored> {
     let mut object = object.clone();
@@ -105,7 +107,7 @@ fn completed(object: &Value, gvk: &Gvk, scopes: &Scopes) -> Option<Stored> {
     if scopes.of(&gvk.group_kind()) == Scope::Namespaced {
         metadata.entry("namespace").or_insert(json!("default"));
     }
-    Format::new(gvk, false).read(&object.to_string()).ok()
+    Format::new(gvk, true).read(&object.to_string()).ok()
 }
 
 /// What is not in a cache does not exist only once its first list is complete.

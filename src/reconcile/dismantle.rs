@@ -5,7 +5,7 @@
 //! rendering.
 
 use super::{Ended, Next, Scene, after_refusal, finalizer};
-use crate::act::remove::remove;
+use crate::act::{self, remove::remove};
 use crate::fetch::{Live, Observed, Owner};
 use crate::marks;
 use crate::object::{Gvk, ObjectId};
@@ -49,7 +49,14 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving) -> Ended
         };
         lines.push(line(live, why));
     }
-    if observed.children.is_empty() {
+    let mut edits_left = false;
+    for edited in finalizer::to_take_back(&observed) {
+        if let Err(refusal) = act::patch::remove(scene.cluster, edited).await {
+            edits_left = true;
+            next = next.and(after_refusal(&refusal));
+        }
+    }
+    if observed.children.is_empty() && !edits_left {
         next = next.and(finish(scene, leaving, &manager).await);
     } else if lines.iter().any(|line| line.message == "it is being deleted") {
         // What was just deleted may be gone already, and so what waited for it goes on.

@@ -4,7 +4,7 @@
 //! such child is made, and goes when the last one is gone. Never here: a change of somebody else's finalizer.
 
 use super::Scene;
-use crate::fetch::{Live, Observed};
+use crate::fetch::{Edited, Live, Observed};
 use crate::marks;
 use crate::refusal::{Class, Refusal};
 use crate::render::Desired;
@@ -18,10 +18,21 @@ pub(super) fn is_held(parent: &Stored, rule: &Rule) -> bool {
     parent.finalizers().contains(&ours)
 }
 
+/// Whether something is made that would be left behind if the parent just went.
+fn needs(desired: &Desired, parent: &Stored) -> bool {
+    desired.children.iter().any(|child| child.free)
+        || desired.patches.iter().any(|patch| !patch.stays && patch.wanted.id != parent.id)
+}
+
+/// Edits that are taken back before the parent goes.
+pub(super) fn to_take_back(observed: &Observed) -> impl Iterator<Item = &Edited> {
+    let parent = &observed.parent.id;
+    observed.edited.iter().filter(move |edited| !edited.mark.stays && edited.live.id != *parent)
+}
+
 /// Makes sure that the parent is held if a child needs it. Nothing is asked if it is held already.
 pub(super) async fn hold(scene: &Scene<'_>, desired: &Desired) -> Result<(), Refusal> {
-    let needed = desired.children.iter().any(|child| child.free);
-    if !needed || is_held(&scene.parent, scene.rule) {
+    if !needs(desired, &scene.parent) || is_held(&scene.parent, scene.rule) {
         return Ok(());
     }
     let mut finalizers = scene.parent.finalizers();
@@ -35,9 +46,9 @@ pub(super) async fn release_unneeded(
     desired: &Desired,
     after: &Observed,
 ) -> Result<(), Refusal> {
-    let wanted = desired.children.iter().any(|child| child.free);
+    let wanted = needs(desired, &scene.parent);
     let is_free = |live: &Live| live.mark.as_ref().is_some_and(|mark| mark.free);
-    let left = after.children.values().any(is_free);
+    let left = after.children.values().any(is_free) || to_take_back(after).next().is_some();
     // What waits or failed may have made children that nobody sees now.
     let certain = desired.may_prune() && desired.stuck.is_empty();
     if wanted || left || !certain || !is_held(&scene.parent, scene.rule) {

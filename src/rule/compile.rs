@@ -7,6 +7,7 @@ mod definition;
 mod group;
 mod input;
 mod parent;
+mod patch;
 mod status;
 
 use super::comparison_file::ComparisonFile;

@@ -3,7 +3,7 @@
 use super::file::Until;
 use super::mention::Mention;
 use super::policy_file::{
-    Adopt, Characters, OnImmutable, OnRuleRemoved, Removal, Update, WhenGone,
+    Adopt, Characters, OnImmutable, OnRuleRemoved, PatchType, Removal, Update, WhenGone,
 };
 use crate::comparison::{Comparison, Reference, Truth};
 use crate::object::{GroupKind, Gvk, labels, metadata};
@@ -170,10 +170,37 @@ pub struct ChildRule {
     pub ignore: Vec<IgnoreRule>,
     /// If there are any, all other fields are left to others.
     pub only: Vec<IgnoreRule>,
+    /// If it edits an object that the rule does not own: which, and how.
+    pub patch: Option<PatchRule>,
     /// Values that are made once, by name.
     pub generate: BTreeMap<String, Generate>,
     /// What is done with it in cases in which rules differ.
     pub policies: Policies,
+}
+
+/// An edit of an object that the rule does not own.
+pub struct PatchRule {
+    /// Which object.
+    pub target: Target,
+    /// How.
+    pub how: PatchType,
+    /// Whether the edit stays when it is no longer wanted.
+    pub stays: bool,
+}
+
+/// An object that a rule edits.
+pub enum Target {
+    /// The parent.
+    Parent,
+    /// Another one.
+    Object {
+        /// Its kind.
+        gvk: Gvk,
+        /// Its name.
+        name: LineTemplate,
+        /// Its namespace; the parent's own without it.
+        namespace: Option<LineTemplate>,
+    },
 }
 
 /// A value that is made once, when its Secret is created.
@@ -244,9 +271,25 @@ impl Rule {
         self.children.iter().flat_map(|child| &child.kinds)
     }
 
+    /// The kinds of the objects that it edits, parents aside.
+    pub fn target_kinds(&self) -> BTreeSet<&Gvk> {
+        let patches = self.children.iter().filter_map(|child| child.patch.as_ref());
+        patches
+            .filter_map(|patch| match &patch.target {
+                Target::Object { gvk, .. } => Some(gvk),
+                Target::Parent => None,
+            })
+            .collect()
+    }
+
     /// An input by its id.
     pub fn input(&self, id: &str) -> Option<&InputRule> {
         self.inputs.iter().find(|input| *input.id == *id)
+    }
+
+    /// Whether some child is made of what another one is: after a write, it may be another one.
+    pub fn children_read_each_other(&self) -> bool {
+        self.children.iter().any(|child| !child.after.is_empty())
     }
 
     /// Whether it matters which labels namespaces have.

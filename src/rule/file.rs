@@ -11,8 +11,8 @@ use std::ops::Range;
 
 pub(super) use super::comparison_file::ComparisonFile;
 pub(super) use super::policy_file::{
-    Adopt, GenerateFile, InputFile, OnImmutable, OnRemoveFile, OnRuleRemoved, SelectorFile, Update,
-    WhenGone,
+    Adopt, GenerateFile, InputFile, OnImmutable, OnRemoveFile, OnRuleRemoved, PatchFile,
+    SelectorFile, Update, WhenGone,
 };
 
 /// The apiVersion of every rule this program reads.
@@ -186,6 +186,8 @@ shape! {
         ignore = "ignore": Vec<IgnoreFile>,
         /// If there are any, all other fields are given at creation and then left to whoever owns them.
         only = "only": Vec<IgnoreFile>,
+        /// Makes the child an edit of an object that the rule does not own; its template says what is edited.
+        patch = "patch": Option<Spanned<PatchFile>>,
         /// For a Secret: values that are made once, when it is created; its template reads them as `generated.NAME`, and they are kept under these names in its data.
         generate = "generate": BTreeMap<String, Spanned<GenerateFile>>,
         /// What is done when a Secret with generated values is gone although the parent lives: `hold` by default.

@@ -178,6 +178,78 @@ words! {
     }
 }
 
+shape! {
+    /// An edit of an object that the rule does not own; the template says what is edited.
+    PatchFile {
+        /// `parent`, or an object by kind and name.
+        target = "target": TargetFile,
+        /// `apply`: fields are ours, and go again; `json`: a JSON patch: `apply` by default.
+        how = "type": Option<PatchType>,
+        /// What becomes of the edit when it is no longer wanted: `remove` by default, and `leave` for `json`.
+        on_remove = "onRemove": Option<Spanned<PatchRemoval>>,
+    }
+}
+
+words! {
+    /// How an object that the rule does not own is edited.
+    PatchType {
+        /// By server-side apply: the template is a part of the object.
+        Apply = "apply",
+        /// By a JSON patch: the template has `operations`, a list of `test`, `add` and `replace` on fields of maps.
+        Json = "json",
+    }
+}
+
+words! {
+    /// What becomes of an edit that is no longer wanted.
+    PatchRemoval {
+        /// What we added goes, unless others hold it too.
+        Remove = "remove",
+        /// It stays.
+        Leave = "leave",
+    }
+}
+
+/// `parent`, or an object by kind and name.
+#[derive(Clone, Debug)]
+pub(crate) enum TargetFile {
+    /// The parent.
+    Parent,
+    /// Another object.
+    Object(Box<TargetObjectFile>),
+}
+
+shape! {
+    /// An object that the rule edits.
+    TargetObjectFile {
+        /// For example `v1`.
+        api_version = "apiVersion": Spanned<String>,
+        /// For example `Namespace`.
+        kind = "kind": Spanned<String>,
+        /// Its name; may use `{{ … }}`.
+        name = "name": BodyFile,
+        /// Its namespace; the parent's own by default. May use `{{ … }}`.
+        namespace = "namespace": Option<BodyFile>,
+    }
+}
+
+impl Decode for TargetFile {
+    fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
+        match &node.kind {
+            Kind::String { text, .. } if text == "parent" => Some(Self::Parent),
+            Kind::Mapping(_) => Decode::decode(node, decoder).map(Box::new).map(Self::Object),
+            _ => {
+                decoder.wrong_type(node, "`parent` or `{apiVersion, kind, name}`");
+                None
+            }
+        }
+    }
+
+    fn schema(shapes: &mut Shapes) -> Value {
+        json!({"anyOf": [{"enum": ["parent"]}, TargetObjectFile::schema(shapes)]})
+    }
+}
+
 /// One word for every occasion, or one for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OnRemoveFile {

@@ -39,6 +39,8 @@ pub(super) fn desired(rule: &Rule, parent: &Value, crds: &[Example]) -> Desired 
         children: BTreeMap::new(),
         lost: BTreeMap::new(),
         inputs: Arc::default(),
+        targets: Arc::default(),
+        edited: Vec::new(),
     };
     let setting = Setting {
         scopes: &scopes,

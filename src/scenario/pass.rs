@@ -3,10 +3,11 @@
 //! In: a rule, a [`Server`], what is remembered of children. Out: [`Passed`]; the server has what was written.
 
 use super::server::{Server, short};
+use crate::act::patch::Patched;
 use crate::act::{Done, Outcome, Trouble, Write};
 use crate::cluster::Deleted;
 use crate::compare::{Action, Memos, Plan, Planned, compare, memo_of};
-use crate::fetch::Observed;
+use crate::fetch::{Observed, edited};
 use crate::marks::Mark;
 use crate::render::{self, Desired, Stuck, place_name, render};
 use crate::rule::Rule;
@@ -71,8 +72,9 @@ pub(super) fn pass(setting: &Setting<'_>, server: &mut Server, memos: &mut Memos
     let plan = compare(&desired, &before, memos, &server.owner());
     let mut actions = waiting(&desired);
     let outcome = act(&plan, &desired, server, memos, &mut actions, now);
+    let edits = edit(&desired, &before, server, &mut actions);
     let after = setting.observed(server);
-    let said = status::compute(setting.rule, &desired, &outcome, &after, now);
+    let said = status::compute(setting.rule, &desired, (&outcome, &edits), &after, now);
     server.say(setting.rule, &said, now);
     Passed { desired, said, actions }
 }
@@ -105,7 +107,9 @@ impl Setting<'_> {
     fn observed(&self, server: &Server) -> Observed {
         let observed = server.observed().unwrap_or_else(|refused| unreachable!("{refused}"));
         let inputs = Arc::new(server.inputs(self.rule, &observed.parent, self.scopes));
-        Observed { inputs, ..observed }
+        let targets = server.targets(self.rule, self.scopes);
+        let edited = edited(&observed.parent, &targets, &self.rule.identity);
+        Observed { inputs, targets, edited, ..observed }
     }
 
     fn render(&self, observed: &Observed) -> Desired {
@@ -172,6 +176,38 @@ fn act(
         }
     }
     Outcome { children, pruned, contested: BTreeMap::new(), look_again: None }
+}
+
+/// Makes and takes back edits of objects that the rule does not own.
+fn edit(
+    desired: &Desired,
+    before: &Observed,
+    server: &mut Server,
+    actions: &mut Actions,
+) -> Patched {
+    let mut patched = Patched::default();
+    for patch in &desired.patches {
+        let wrote = server.patch(patch);
+        let act = if wrote { Act::Apply } else { Act::Keep };
+        let objects = actions.entry(Arc::from(patch.wanted.name())).or_default();
+        objects.insert(short(&patch.wanted.id), act);
+        patched.results.push(Ok(Done::Kept));
+    }
+    for edited in &before.edited {
+        let mark = &edited.mark;
+        let wanted = desired
+            .patches
+            .iter()
+            .any(|patch| *patch.wanted.child == *mark.child && patch.wanted.id == edited.live.id);
+        let stays = mark.stays || desired.protects_place(&mark.child, &mark.items);
+        if !wanted && !stays && desired.may_prune() {
+            server.unpatch(mark, &edited.live.id);
+            let name = place_name(&mark.child, &mark.items);
+            let objects = actions.entry(Arc::from(name)).or_default();
+            objects.insert(short(&edited.live.id), Act::Delete);
+        }
+    }
+    patched
 }
 
 fn one(

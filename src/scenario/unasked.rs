@@ -37,7 +37,8 @@ fn again(
     let fail = |what: String| Some(Failure::said(&step.place, "second pass", what));
     let mut server = server.clone();
     let mut written = first.written();
-    let waited = first.waits();
+    // A child that is made of another one follows it, one pass later.
+    let waited = first.waits() || setting.rule.children_read_each_other();
     // Each pass lets at least one more child go on, and writes it once.
     for _ in 0..=setting.rule.children.len() {
         let passed = pass(setting, &mut server, &mut memos);

@@ -3,6 +3,7 @@
 //! In: what was desired, what came of it, what exists now. Out: a line per child, and Ready, Reconciling and Stalled. Pure.
 
 use super::condition::{Condition, Truth, kind};
+use crate::act::patch::Patched;
 use crate::act::{Done, Outcome, Trouble};
 use crate::fetch::Observed;
 use crate::object::ObjectId;
@@ -87,7 +88,7 @@ impl Summary {
 pub(super) fn of_children(
     rule: &Rule,
     desired: &Desired,
-    outcome: &Outcome,
+    (outcome, edits): (&Outcome, &Patched),
     after: &Observed,
     view: &View<'_>,
 ) -> Vec<Line> {
@@ -127,7 +128,22 @@ pub(super) fn of_children(
         let standing = of_refusal(&refusal.class, format!("it cannot be deleted: {refusal}"));
         Some(standing.line(&child, Some(id.clone())))
     });
-    with_objects.chain(stuck).chain(pruned).collect()
+    let edited = desired.patches.iter().zip(&edits.results).map(|(patch, result)| {
+        let standing = match result {
+            Err(trouble) if !trouble.is_stale() => of_trouble(trouble),
+            Ok(Done::WaitingGone) => {
+                Standing::progressing("the object that it edits is being deleted")
+            }
+            Ok(_) | Err(_) => Standing::new(State::Ready, Reason::Ready, String::new()),
+        };
+        standing.line(&patch.wanted.name(), Some(patch.wanted.id.clone()))
+    });
+    let unedited = edits.removed.iter().filter_map(|((child, items), result)| {
+        let refusal = result.as_ref().err()?;
+        let message = format!("the edit cannot be taken back: {refusal}");
+        Some(of_refusal(&refusal.class, message).line(&place_name(child, items), None))
+    });
+    with_objects.chain(edited).chain(stuck).chain(pruned).chain(unedited).collect()
 }
 
 /// A child's line, and the reason that it gives the parent.

@@ -179,13 +179,16 @@ impl Contents {
 
     fn reindex(&mut self, name: &Name, before: Option<&Arc<Stored>>, after: Option<&Arc<Stored>>) {
         let Some(index) = &self.index else { return };
-        let key = |object: Option<&Arc<Stored>>| Some(Arc::<str>::from(index(object?)?));
-        let (before, after) = (key(before), key(after));
+        let keys = |object: Option<&Arc<Stored>>| -> Vec<Arc<str>> {
+            let keys = object.map(|object| index(object)).unwrap_or_default();
+            keys.into_iter().map(Arc::from).collect()
+        };
+        let (before, after) = (keys(before), keys(after));
         if before != after {
-            if let Some(key) = before {
+            for key in before {
                 self.indexed.remove(&(key, name.clone()));
             }
-            self.indexed.extend(after.map(|key| (key, name.clone())));
+            self.indexed.extend(after.into_iter().map(|key| (key, name.clone())));
         }
     }
 }

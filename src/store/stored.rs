@@ -186,6 +186,11 @@ impl Stored {
             .unwrap_or_default()
     }
 
+    /// All annotations.
+    pub fn annotations(&self) -> BTreeMap<String, String> {
+        serde_json::from_str(&self.json[self.annotations.clone()]).unwrap_or_default()
+    }
+
     /// All labels.
     pub fn labels(&self) -> BTreeMap<String, String> {
         serde_json::from_str(&self.json[self.labels.clone()]).unwrap_or_default()

@@ -3,7 +3,7 @@
 //! In: [`Observed`], decisions. Out: one object where the items around say which, a map by key where they do not.
 
 use super::{Decision, Item};
-use crate::fetch::{Live, Observed};
+use crate::fetch::{Edited, Live, Observed};
 use crate::object::ObjectId;
 use crate::rule::{ChildRule, Rule};
 use crate::template::{Awaits, Part};
@@ -77,6 +77,14 @@ impl<'a> Children<'a> {
                     .entry(mark.items.clone())
                     .or_default()
                     .push(live);
+            }
+        }
+        // An edit is the object that it was made of.
+        for Edited { mark, live } in &observed.edited {
+            let edits = |child: &&ChildRule| child.patch.is_some();
+            if let Some(child) = rule.child(&mark.child).filter(edits) {
+                let by_keys = lives.entry(&child.id).or_default();
+                by_keys.entry(mark.items.clone()).or_default().push(live);
             }
         }
         let objects = lives.into_iter().map(|(id, by_keys)| {

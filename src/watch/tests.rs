@@ -367,7 +367,7 @@ async fn a_panic_in_an_index_does_not_leave_a_dead_watch() {
     let index: Index = Arc::new(move |stored: &Stored| {
         let left = panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
         assert!(left.is_err(), "on purpose, at {}", stored.id);
-        None
+        Vec::new()
     });
     let watch = Watches::new(client, Some(index)).watch(key());
     watch.synced().await;

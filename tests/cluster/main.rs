@@ -14,6 +14,7 @@ mod groups;
 mod inputs;
 mod kinds;
 mod lifecycle;
+mod patches;
 mod policies;
 mod quiet;
 mod repair;
@@ -73,6 +74,7 @@ fn usual_life() -> Vec<Trial> {
         policies::children_that_no_owner_reference_reaches_go_before_their_parent,
         policies::what_a_rule_keeps_is_left_behind_without_our_marks,
         policies::children_are_updated_as_their_rule_says,
+        patches::an_edit_is_made_kept_and_taken_back_and_nothing_else_is_touched,
         policies::generated_values_are_made_once,
         policies::an_object_that_is_nobodys_is_adopted_if_the_rule_says_so,
         repair::a_deleted_child_comes_back,

@@ -37,7 +37,14 @@ fn observed(spec: &Value) -> Observed {
     let parent = json!({"apiVersion": "x.io/v1", "kind": "WebApp", "spec": spec,
         "metadata": {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "1"}});
     let (children, lost) = (BTreeMap::new(), BTreeMap::new());
-    Observed { parent: live(&parent), children, lost, inputs: Arc::default() }
+    Observed {
+        parent: live(&parent),
+        children,
+        lost,
+        inputs: Arc::default(),
+        targets: Arc::default(),
+        edited: Vec::new(),
+    }
 }
 
 fn desired(rule: &Rule, observed: &Observed) -> Desired {

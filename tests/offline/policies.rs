@@ -77,6 +77,54 @@ fn each_child_is_treated_as_its_policies_say() {
     assert_eq!((code, error.as_str()), (0, ""), "{out}");
 }
 
+const EDITS: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: defaults}
+spec:
+  parent: {apiVersion: v1, kind: Namespace, labelSelector: {matchLabels: {team: ops}}}
+  children:
+    - id: itself
+      patch: {target: parent}
+      inline: |
+        metadata: {labels: {level: {{ parent.metadata.annotations.level | default("low") }}}}
+    - id: account
+      patch: {target: {apiVersion: v1, kind: ServiceAccount, name: default, namespace: "{{ parent.metadata.name }}"}, type: json}
+      inline: |
+        operations: [{op: add, path: /automountServiceAccountToken, value: false}]
+    - id: after
+      needs: [{id: itself, until: exists}]
+      inline: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: after, namespace: {{ parent.metadata.name }}}
+        data: {level: {{ children.itself.metadata.labels.level }}}
+"#;
+
+const EDITS_SCENARIO: &str = r#"
+about: edits are made, kept and taken back
+parent: {apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {team: ops}}}
+steps:
+  - about: the account is not there yet
+    expect: {actions: {itself: apply, account: wait, after: wait}}
+  - about: it comes
+    inputs: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: a}}]
+    expect: {actions: {account: apply, after: create}, children: {after: {data: {level: low}}}}
+  - about: the level changes
+    parent: {metadata: {annotations: {level: high}}}
+    expect: {actions: {itself: apply}}
+  - about: it is no namespace of that team any more
+    parent: {metadata: {labels: {team: ~}}}
+    expect: {actions: {itself: delete, after: delete}}
+"#;
+
+#[test]
+fn edits_of_other_objects_are_made_kept_and_taken_back() {
+    let folder = folder(&[("rules/a.yaml", EDITS), ("scenarios/a.yaml", EDITS_SCENARIO)]);
+    let (code, out, error) = run(folder.path(), &["test"]);
+    assert_eq!((code, error.as_str()), (0, ""), "{out}");
+}
+
 /// What the author of a wrong rule sees.
 #[test]
 fn mistakes_in_policies_are_told_where_they_are() {
@@ -90,6 +138,17 @@ fn mistakes_in_policies_are_told_where_they_are() {
         ),
         ("generate: {a-b: {}}", "Secret", "`a-b` is no name for a generated value"),
         ("whenGone: renew", "Secret", "`c` generates nothing"),
+        ("patch: {target: parents}", "Secret", "expected `parent` or"),
+        (
+            "patch: {target: parent}, adopt: never",
+            "Secret",
+            "`adopt` is for objects of the rule's own",
+        ),
+        (
+            "patch: {target: parent, type: json, onRemove: remove}",
+            "Secret",
+            "nobody knows what was there before a JSON patch",
+        ),
         (
             "adopt: unowned",
             "Secret\\nmetadata: {name: \\\"{{ parent.metadata.name }}\\\"}\\ntype: x\\n#",

@@ -5,7 +5,7 @@
 
 use crate::controller::{Key, lock};
 use crate::input::{Index, Interests};
-use crate::marks::{Mark, annotation};
+use crate::marks::{Mark, PatchMark, annotation, parse_id};
 use crate::object::ObjectId;
 use crate::queue::{Lane, Queue};
 use crate::rule::Rule;
@@ -24,6 +24,8 @@ pub(super) struct Ear {
     wanted: Mutex<Wanted>,
     /// Who reads which input.
     readers: Mutex<Index>,
+    /// Who edits which object.
+    editors: Mutex<Index>,
 }
 
 /// Who waits for which object to become free. Only objects that carry our label are seen to go.
@@ -42,6 +44,7 @@ impl Ear {
             ready: AtomicBool::new(false),
             wanted: Mutex::default(),
             readers: Mutex::default(),
+            editors: Mutex::default(),
         }
     }
 
@@ -95,6 +98,26 @@ impl Ear {
     /// Remembers what a parent reads. Tells whether that is something else than before.
     pub(super) fn is_interested(&self, parent: &ObjectId, interests: Interests) -> bool {
         lock(&self.readers).set(parent, interests)
+    }
+
+    /// Wakes the parents that edit an object, and those that did.
+    pub(super) fn target(&self, change: &Change) {
+        let versions = [change.before.as_ref(), change.after.as_ref()];
+        let mut parents = lock(&self.editors).readers(0, &change.id, [None, None]);
+        for stored in versions.into_iter().flatten() {
+            let marks = PatchMark::all_of(stored).into_iter();
+            let ours = marks.filter(|mark| *mark.rule == *self.identity);
+            parents.extend(ours.filter_map(|mark| parse_id(&mark.parent)));
+        }
+        for parent in parents {
+            self.wake(parent, Lane::Drift);
+        }
+    }
+
+    /// Remembers what a parent edits. Tells whether that is something else than before.
+    pub(super) fn edits(&self, parent: &ObjectId, objects: &BTreeSet<ObjectId>) -> bool {
+        let interests = Interests { objects: objects.clone(), ..Interests::default() };
+        lock(&self.editors).set(parent, interests)
     }
 
     fn parent_of(&self, stored: Option<&Arc<Stored>>) -> Option<ObjectId> {

@@ -36,6 +36,8 @@ pub(super) struct Task {
     pub(super) parents: BTreeSet<Gvk>,
     /// Kinds of children that are not watched yet.
     pub(super) missing: BTreeSet<Gvk>,
+    /// Kinds of what the rule edits without owning it that are not watched yet.
+    pub(super) targets: BTreeSet<Gvk>,
     /// Positions of inputs that are not watched yet.
     pub(super) inputs: BTreeSet<usize>,
     /// How often the API server was asked in vain.
@@ -51,6 +53,7 @@ impl Task {
         }
         self.children().await;
         self.inputs().await;
+        self.targets().await;
         self.schema().await;
         drop(self.before.take());
         self.first_lists().await;
@@ -139,6 +142,31 @@ impl Task {
                 }
                 Err(error) if self.asked == 0 => {
                     tracing::warn!(rule = %rule.name, input = %input.id, %error, "an input's kind is not served");
+                }
+                Err(_) => {}
+            }
+        }
+        news
+    }
+
+    /// Watches the kinds of what the rule edits, as far as they are served. Tells whether there are more than before.
+    async fn targets(&mut self) -> bool {
+        let Some((controller, attached)) = self.both() else { return false };
+        let mut news = false;
+        for gvk in self.targets.clone() {
+            match controller.cluster.kinds.resolve(&gvk).await {
+                Ok(kind) => {
+                    attached.learn(&kind);
+                    let keys = attached.target_keys(&kind).into_iter();
+                    let watches = keys.map(|key| controller.watches.watch(key));
+                    let holds = watches.map(|watch| attached.listen(watch, Ear::target)).collect();
+                    lock(&attached.targets).insert(gvk.clone(), holds);
+                    self.targets.remove(&gvk);
+                    news = true;
+                }
+                Err(error) if self.asked == 0 => {
+                    let rule = &attached.rule.name;
+                    tracing::warn!(%rule, %error, "the kind of an object that is edited is not served");
                 }
                 Err(_) => {}
             }
@@ -248,6 +276,7 @@ impl Task {
         let writable = |gvk| shape(gvk).is_some_and(|shape| shape.subresource);
         !self.missing.is_empty()
             || !self.inputs.is_empty()
+            || !self.targets.is_empty()
             || (attached.rule.status.is_some() && !kinds.iter().all(writable))
     }
 
@@ -259,7 +288,8 @@ impl Task {
     async fn ask(&mut self) -> bool {
         let children = self.children().await;
         let inputs = self.inputs().await;
-        self.schema().await || children || inputs
+        let targets = self.targets().await;
+        self.schema().await || children || inputs || targets
     }
 
     /// Waits for the first complete lists: of the parents in any case, of children as long as they do not fail.

@@ -24,7 +24,12 @@ struct Source {
 impl Compiler<'_> {
     pub(super) fn child(&mut self, file: &ChildFile, around: &Surroundings) -> Option<ChildRule> {
         let source = self.source_of(file);
-        let kinds = source.as_ref().and_then(|source| self.kinds(file, &source.stated));
+        let patch = file.patch.as_ref().map(|patch| self.patch(file, patch));
+        let kinds = match (&patch, &source) {
+            // It renders a part of an object whose kind is known.
+            (Some(_), _) => Some(Vec::new()),
+            (None, source) => source.as_ref().and_then(|source| self.kinds(file, &source.stated)),
+        };
         let when = self.comparisons(&file.when, &around.names);
         let needs = self.needs(file);
         let own = around.names.clone().with_default("self", RootKind::Itself);
@@ -57,6 +62,10 @@ impl Compiler<'_> {
             ready,
             ignore: ignore.into_iter().collect::<Option<_>>()?,
             only: only.into_iter().collect::<Option<_>>()?,
+            patch: match patch {
+                Some(patch) => Some(patch?),
+                None => None,
+            },
             generate: generate?,
             policies: policies(file),
         })

@@ -183,7 +183,7 @@ fn after_a_restored_backup_only_the_list_counts() {
 
 #[test]
 fn the_index_follows_every_change() {
-    let index: Index = Arc::new(|stored: &Stored| stored.label("owner"));
+    let index: Index = Arc::new(|stored: &Stored| stored.label("owner").into_iter().collect());
     let owned = |object: &str, version: u64, owner: &str| {
         let labels = if owner.is_empty() { String::new() } else { format!(r#""owner":"{owner}""#) };
         let metadata = format!(
