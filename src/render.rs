@@ -222,7 +222,10 @@ fn whole(failure: Failure) -> Problem {
     match failure {
         Failure::Failed(problem) => problem,
         Failure::Waiting { what, place } => {
-            Problem::new("let-waits", format!("`let` cannot wait for {what}")).at(place)
+            let hint = "read it in the template of a child, which can wait, or give a value with `default`";
+            Problem::new("let-waits", format!("`let` cannot wait for `{what}`"))
+                .at(place)
+                .hint(hint)
         }
     }
 }

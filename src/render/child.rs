@@ -296,12 +296,16 @@ fn legal_namespace(gvk: &Gvk, name: &str, namespace: &str) -> Result<(), Problem
     Err(Problem::new("illegal-name", message))
 }
 
-/// The first of an object's mistakes.
+/// So many of an object's mistakes are told at once.
+const MOST_TOLD: usize = 5;
+
+/// An object's mistakes, at the place of the first.
 fn mistake(mistakes: &[owned::Mistake]) -> Refused {
     let Some(first) = mistakes.first() else {
         return refused(Problem::new("illegal-object", "the object is not one"), &[]);
     };
-    let problem = Problem::new("illegal-object", first.message.clone());
+    let told = mistakes.iter().take(MOST_TOLD).map(|mistake| mistake.message.as_str());
+    let problem = Problem::new("illegal-object", told.collect::<Vec<_>>().join("; "));
     let problem = Problem { hint: first.hint.map(str::to_owned), ..problem };
     Refused { problem, at: first.path.clone() }
 }

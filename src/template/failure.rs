@@ -62,8 +62,21 @@ pub(super) fn of_engine(sheets: &Sheets, name: &str, error: &Error, trace: &Trac
     // Of some errors the engine knows the line only.
     let line = || error.line().map(|line| sheet.written(&line_of(sheet, line)));
     let bytes = if error.range().is_some() { bytes } else { line().unwrap_or(bytes) };
-    let problem = Problem::new(code, message(error)).at(sheet.place(&bytes));
+    let message = of_arguments(sheet, error, &bytes).unwrap_or_else(|| message(error));
+    let problem = Problem::new(code, message).at(sheet.place(&bytes));
     Failure::Failed(Problem { hint, ..problem })
+}
+
+/// That something is called with fewer or more arguments than it takes.
+fn of_arguments(sheet: &Sheet, error: &Error, bytes: &Range<usize>) -> Option<String> {
+    let how = match error.kind() {
+        ErrorKind::MissingArgument => "needs more arguments",
+        ErrorKind::TooManyArguments => "takes fewer arguments",
+        _ => return None,
+    };
+    let written = sheet.text.get(bytes.clone())?;
+    let name = written.split('(').next()?.trim();
+    (!name.is_empty()).then(|| format!("`{name}` {how}"))
 }
 
 /// Bytes of a line of the engine's text, from 1: it has as many lines as the author's.
@@ -114,6 +127,9 @@ const MAX_MESSAGE: usize = 500;
 fn message(error: &Error) -> String {
     match (error.kind(), error.detail()) {
         (ErrorKind::OutOfFuel, _) => format!("the template takes more than {FUEL} steps"),
+        (_, Some(detail)) if detail.contains("recursion limit") => {
+            "this includes or calls itself without end".to_owned()
+        }
         (_, Some(detail)) if is_raised(error) => detail.chars().take(MAX_MESSAGE).collect(),
         (_, Some(detail)) => in_our_words(detail).chars().take(MAX_MESSAGE).collect(),
         (ErrorKind::InvalidOperation, None) => {
@@ -234,6 +250,9 @@ fn missing(note: Option<&Missing>, written: &str, place: Place) -> Failure {
     }
     let problem = Problem::new("template-undefined", format!("`{what}` is undefined")).at(place);
     let hint = match what.split_once('.') {
+        _ if what.ends_with("()") => {
+            "no macro is called so: look at the names in its `import`, and in the file".to_owned()
+        }
         Some((base, path)) if !path.contains(['[', '"', ' ', '(', '|']) => {
             format!(
                 "if it may be missing: `get({base}, \"{path}\", default)`, or `{{% if {what} %}}` around it"
