@@ -67,7 +67,8 @@ pub(super) fn objects(
     let documents = rule.templates.documents(&child.template, &view.context())?;
     if documents.is_empty() && !child.may_be_empty {
         let hint = "guard the child with `when`, or allow it with `mayBeEmpty: true`";
-        let problem = Problem::new("no-object", "the template renders no object");
+        let message = format!("the template of `{}` renders no object", child.id);
+        let problem = Problem::new("no-object", message);
         return Err(Stuck::Failed(problem.at(child.place.clone()).hint(hint)));
     }
     let making = Making {

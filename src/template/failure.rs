@@ -148,6 +148,9 @@ fn in_our_words(detail: &str) -> String {
     {
         return format!("`{operator}` is not possible with {} and {}", noun(left), noun(right));
     }
+    if detail.starts_with("invalid float literal") || detail.starts_with("invalid digit") {
+        return "this text is no number".to_owned();
+    }
     if let Some(kind) = detail.strip_suffix(" is not iterable") {
         return format!("{} cannot be looped over", noun(kind));
     }
