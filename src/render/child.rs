@@ -104,13 +104,14 @@ fn place_of(
 
 /// Why a document is no object of a child, and the part of it that is to blame.
 struct Refused {
-    problem: Problem,
+    problem: Box<Problem>,
     at: FieldPath,
 }
 
 /// Refuses a document for the part that these keys lead to.
 fn refused(problem: Problem, keys: &[&str]) -> Refused {
-    Refused { problem, at: FieldPath::new(keys.iter().map(|key| Step::field(key))) }
+    let at = FieldPath::new(keys.iter().map(|key| Step::field(key)));
+    Refused { problem: Box::new(problem), at }
 }
 
 /// What every object of one child at one item has in common.
@@ -308,7 +309,7 @@ fn mistake(mistakes: &[owned::Mistake]) -> Refused {
     let told = mistakes.iter().take(MOST_TOLD).map(|mistake| mistake.message.as_str());
     let problem = Problem::new("illegal-object", told.collect::<Vec<_>>().join("; "));
     let problem = Problem { hint: first.hint.map(str::to_owned), ..problem };
-    Refused { problem, at: first.path.clone() }
+    Refused { problem: Box::new(problem), at: first.path.clone() }
 }
 
 /// Not blocking: a parent's deletion should not wait for its children, unless somebody asks for that.
