@@ -102,6 +102,17 @@ fn place_of(
     rule.templates.place(&child.template, &context, nth, &part)
 }
 
+/// Where the template names the `nth` document.
+pub(super) fn place_of_name(
+    rule: &Rule,
+    child: &ChildRule,
+    view: &View<'_>,
+    nth: usize,
+) -> Option<Place> {
+    let name = FieldPath::new(["metadata", "name"].map(Step::field));
+    place_of(rule, child, view, nth, &name)
+}
+
 /// Why a document is no object of a child, and the part of it that is to blame.
 struct Refused {
     problem: Box<Problem>,
