@@ -13,6 +13,7 @@ mod file;
 mod ignore;
 mod kinds;
 mod mention;
+mod nearest;
 mod order;
 mod read;
 mod schema;

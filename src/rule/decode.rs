@@ -4,7 +4,7 @@
 //! Every mistake of a document is found in one go: a field that does not decode never stops its neighbours.
 //! Never here: what a field means; that is for `compile`.
 
-use crate::comparison::closest;
+pub(crate) use super::nearest::nearest;
 use crate::problem::Problem;
 use crate::source::{Place, Source};
 use crate::yaml::{Kind, Node};
@@ -215,42 +215,6 @@ impl<'n> Fields<'n> {
         }
     }
 }
-
-/// What was probably meant by a name: its word for the same thing in other tools, else a slip of the finger.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let mut same = SAME_THING.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
-    same.find_map(|(_, own)| known.iter().copied().find(|known| known == own))
-        .or_else(|| closest(name, known.iter().copied()))
-}
-
-/// Words of other tools and programming languages, and ours.
-const SAME_THING: &[(&str, &str)] = &[
-    ("and", "allOf"),
-    ("dependsOn", "needs"),
-    ("each", "forEach"),
-    ("else", "otherwise"),
-    ("eq", "equals"),
-    ("for", "forEach"),
-    ("greaterThan", "moreThan"),
-    ("gt", "moreThan"),
-    ("gte", "atLeast"),
-    ("if", "when"),
-    ("jsonPath", "path"),
-    ("lt", "lessThan"),
-    ("lte", "atMost"),
-    ("match", "matches"),
-    ("max", "atMost"),
-    ("maximum", "atMost"),
-    ("min", "atLeast"),
-    ("minimum", "atLeast"),
-    ("msg", "message"),
-    ("ne", "notEquals"),
-    ("or", "anyOf"),
-    ("pattern", "matches"),
-    ("regex", "matches"),
-    ("value", "equals"),
-    ("vars", "let"),
-];
 
 /// What a node is, for messages.
 fn describe(node: &Node) -> String {
