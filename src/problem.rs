@@ -20,7 +20,7 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::fmt;
 
 /// How bad a problem is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// It does not work, or would be refused or lost.
     #[default]
@@ -64,9 +64,14 @@ impl Problem {
         Self { code, severity, message: message.into(), place: None, hint: None, note: None }
     }
 
-    /// Something that is no mistake for sure.
+    /// Something that works, and is probably not what its author wants.
     pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::new(code, message) }
+    }
+
+    /// Whether what it is about is refused.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
     }
 
     /// Says where.

@@ -1,12 +1,12 @@
-//! `kubewright check`: every mistake in rules and templates, and in what the example parents make of them.
+//! `kubewright check`: every mistake in rules and templates, in what the example parents make of them, and what is odd.
 
 mod examine;
 mod explain;
 
 use super::kinds::Definitions;
 use super::{Exit, Folders, Terminal};
-use crate::problem::{self, Problem, Severity};
-use crate::rule;
+use crate::problem::{self, Problem};
+use crate::{lint, rule};
 use clap::{Args, ValueEnum};
 use examine::{Examined, examine};
 use std::path::Path;
@@ -18,6 +18,9 @@ pub struct CheckArguments {
     folders: Folders,
     #[command(flatten)]
     definitions: Definitions,
+    /// Let warnings count as mistakes.
+    #[arg(long)]
+    strict: bool,
     /// How problems are printed.
     ///
     /// Text goes to standard error; documents for machines go to standard output, and are the same for the same files.
@@ -60,8 +63,7 @@ pub fn check(arguments: &CheckArguments, terminal: &mut Terminal) -> Exit {
             return Exit::Failed;
         }
     };
-    let is_error = |problem: &Problem| problem.severity == Severity::Error;
-    let wrong = checked.problems.iter().any(is_error);
+    let wrong = checked.problems.iter().any(|problem| arguments.strict || problem.is_error());
     match arguments.output {
         Output::Text => checked.tell(wrong, terminal),
         Output::Json => terminal.print(&problem::json(&checked.problems)),
@@ -76,12 +78,15 @@ pub fn check(arguments: &CheckArguments, terminal: &mut Terminal) -> Exit {
 }
 
 fn checked(arguments: &CheckArguments) -> Result<Checked, rule::Error> {
-    let loaded = super::run::load(&arguments.folders)?;
+    let folders = &arguments.folders;
+    let folder = rule::read(&folders.rules, &folders.templates())?;
+    let loaded = rule::load(&folder);
     let kinds = arguments.definitions.known(&loaded)?;
     let mut examined = examine(&loaded, &kinds);
     let found = std::mem::take(&mut examined.problems);
-    let mut problems = [loaded.problems, kinds.problems, found].concat();
-    if problems.is_empty() && loaded.rules.is_empty() {
+    let warnings = lint::warnings(&loaded, &folder.templates);
+    let mut problems = [loaded.problems, kinds.problems, found, warnings].concat();
+    if !problems.iter().any(Problem::is_error) && loaded.rules.is_empty() {
         problems.push(no_rule(&arguments.folders.rules));
     }
     Ok(Checked { problems: problem::ordered(problems), examined, rules: loaded.rules.len() })

@@ -1,6 +1,6 @@
 //! What a command prints, and how: the only place that writes to standard output.
 
-use crate::problem::{Problem, Severity};
+use crate::problem::Problem;
 use crate::report::Style;
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -59,14 +59,13 @@ impl Terminal {
         self.note(&format!("{on}error{off}: {text}"));
     }
 
-    /// Shows mistakes with their lines, on standard error, and counts them.
+    /// Shows mistakes and warnings with their lines, on standard error, and counts them.
     pub fn problems(&mut self, problems: &[Problem]) {
         for problem in problems {
             let text = problem.render(self.colour_errors);
             self.note(&format!("{text}\n"));
         }
-        let is_error = |problem: &&Problem| problem.severity == Severity::Error;
-        let errors = problems.iter().filter(is_error).count();
+        let errors = problems.iter().filter(|problem| problem.is_error()).count();
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         match (errors, problems.len() - errors) {
             (0, 0) => {}

@@ -9,9 +9,9 @@
 mod definition;
 mod limits;
 mod list;
-mod metadata;
 mod scalar;
 
+use super::naming;
 use super::shape::{Fields, Schema, Shape};
 use super::{Finding, Kind, Types};
 use crate::comparison::closest;
@@ -37,14 +37,15 @@ pub fn check_object(types: &Types, object: &Value) -> Option<Vec<Finding>> {
                 checker.strict = !(kind.has_status && name == "status");
                 checker.field(fields, name, value);
             }
-            checker.metadata(&gvk, map);
             if gvk.kind == "CustomResourceDefinition" {
                 checker.definition(map);
             }
         }
         _ => checker.value(&kind.root, object),
     }
-    Some(checker.findings)
+    let mut findings = checker.findings;
+    findings.extend(naming::of_object(&gvk, object, true));
+    Some(findings)
 }
 
 /// What is wrong with the status fields that somebody is about to write, if the kind is known. Fields that it does not

@@ -132,7 +132,11 @@ fn machines_are_told_the_same_as_people() {
         let told = fs::read_to_string(case.expected()).unwrap();
         for problem in problems {
             let code = problem["code"].as_str().unwrap();
-            let title = format!("error[{code}]: {}", problem["message"].as_str().unwrap());
+            let title = format!(
+                "{}[{code}]: {}",
+                problem["severity"].as_str().unwrap(),
+                problem["message"].as_str().unwrap()
+            );
             assert!(told.contains(title.lines().next().unwrap()), "{name}: {title}");
             if problem.get("file").is_some() {
                 place_is_real(case, problem, &name);

@@ -9,6 +9,7 @@ use crate::path::Step;
 use crate::problem::Problem;
 use crate::render::DesiredChild;
 use crate::rule::{Example, Loaded, Rule, StatusRule};
+use crate::schema::naming;
 use crate::schema::{Finding, check_object, check_status, rule_findings};
 use crate::source::Place;
 use serde_json::Value;
@@ -36,7 +37,13 @@ type Sighting = (&'static str, String, Vec<String>);
 pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
     let mut examined = Examined::default();
     for rule in &loaded.rules {
-        for gvk in std::iter::once(&rule.parent.gvk).chain(rule.kinds()) {
+        for gvk in rule
+            .parent
+            .kinds
+            .iter()
+            .chain(rule.kinds())
+            .chain(rule.inputs.iter().map(|input| &input.gvk))
+        {
             examined.knows(gvk, kinds);
         }
         examined.note(rule_findings(rule, &kinds.types));
@@ -44,6 +51,7 @@ pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
     for document in loaded.crds.iter().chain(&loaded.examples) {
         examined.document(document, kinds);
     }
+    let others: Vec<Value> = loaded.examples.iter().map(|example| example.object.clone()).collect();
     for example in &loaded.examples {
         for rule in loaded.rules.iter().filter(|rule| rule.is_for(&example.object)) {
             let is_other =
@@ -51,7 +59,7 @@ pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
             let several = loaded.examples.iter().any(is_other);
             examined.example =
                 several.then(|| format!("seen with the example at {}", example.place));
-            examined.pass(rule, example, kinds);
+            examined.pass(rule, example, &others, kinds);
         }
     }
     examined
@@ -105,15 +113,17 @@ impl Examined {
     fn object(&mut self, object: &Value, kinds: &Known, place: impl Fn(&Finding) -> Option<Place>) {
         let Some(gvk) = Gvk::of(object) else { return };
         self.knows(&gvk, kinds);
-        for finding in check_object(&kinds.types, object).into_iter().flatten() {
+        let findings = check_object(&kinds.types, object)
+            .unwrap_or_else(|| naming::of_object(&gvk, object, false));
+        for finding in findings {
             self.finding(&gvk.kind, &finding, place(&finding));
         }
     }
 
     /// One rule and one parent.
-    fn pass(&mut self, rule: &Rule, example: &Example, kinds: &Known) {
+    fn pass(&mut self, rule: &Rule, example: &Example, others: &[Value], kinds: &Known) {
         self.rendered += 1;
-        let preview = match Preview::of(rule, &example.object, kinds) {
+        let preview = match Preview::of(rule, &example.object, others, kinds) {
             Ok(preview) => preview,
             Err(problem) => {
                 self.note([problem.at(example.place.clone())]);
@@ -125,10 +135,10 @@ impl Examined {
             self.child(&preview, child, kinds);
         }
         if let Some(status) = &rule.status {
-            let gvk = &rule.parent.gvk;
+            let Some(gvk) = Gvk::of(&example.object) else { return };
             let (fields, problems) = preview.status();
             self.note(problems);
-            for finding in check_status(&kinds.types, gvk, &fields) {
+            for finding in check_status(&kinds.types, &gvk, &fields) {
                 let place = place_in_status(status, &finding);
                 self.finding(&gvk.kind, &finding, Some(place));
             }

@@ -37,8 +37,7 @@ impl Compiler<'_> {
         let mut inside = around.clone();
         inside.names = around.names.clone().with(name, RootKind::Item);
         inside.items.push(name.to_owned());
-        let let_body =
-            file.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict, &inside.items));
+        let let_body = file.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict));
         let when = self.comparisons(&file.when, &inside.names);
         let read = let_body.iter().flat_map(BodyTemplate::reads).filter_map(child_read);
         let asked = when.iter().flatten().flat_map(Comparison::roots);
@@ -74,12 +73,15 @@ impl Compiler<'_> {
             };
             self.note("illegal-item", span, message, Some(hint));
         }
-        if self.ids.contains(name) || around.items.iter().any(|item| item == name) {
-            let whose = if self.ids.contains(name) {
-                "a child"
-            } else {
-                "the item of a group around this one"
-            };
+        let whose = if self.ids.contains(name) {
+            Some("a child")
+        } else if self.inputs.contains(name) {
+            Some("an input")
+        } else {
+            let around = around.items.iter().any(|item| item == name);
+            around.then_some("the item of a group around this one")
+        };
+        if let Some(whose) = whose {
             let message = format!("`{name}` is {whose} already");
             let hint = match &file.for_each.item {
                 Some(_) => "call the item something else",
@@ -95,6 +97,7 @@ impl Compiler<'_> {
             path: Some(each.path.value.clone()),
             default: each.default.clone(),
         };
+        self.used.extend(written.of.clone());
         Reference::compile(&written, names)
             .map_err(|mistakes| {
                 for mistake in mistakes {
