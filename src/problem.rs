@@ -52,6 +52,8 @@ pub struct Problem {
     pub place: Option<Place>,
     /// What to write instead.
     pub hint: Option<String>,
+    /// When it was seen, if not always: `seen with the example …`.
+    pub note: Option<String>,
 }
 
 impl Problem {
@@ -59,7 +61,7 @@ impl Problem {
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         debug_assert!(codes::find(code).is_some(), "src/problem/codes.txt does not have `{code}`");
         let severity = Severity::Error;
-        Self { code, severity, message: message.into(), place: None, hint: None }
+        Self { code, severity, message: message.into(), place: None, hint: None, note: None }
     }
 
     /// Something that works, and is probably not what its author wants.
@@ -84,6 +86,15 @@ impl Problem {
         self
     }
 
+    /// Whether both say the same of the same place, whenever they were seen.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let told = |problem: &Self| (problem.code, problem.severity);
+        told(self) == told(other)
+            && self.message == other.message
+            && self.place == other.place
+            && self.hint == other.hint
+    }
+
     /// Several lines for a terminal: message, file and line, the source with a caret, the hint.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
@@ -105,6 +116,9 @@ impl Problem {
         }
         if let Some(hint) = &self.hint {
             group = group.element(Level::HELP.message(hint.as_str()));
+        }
+        if let Some(note) = &self.note {
+            group = group.element(Level::NOTE.message(note.as_str()));
         }
         renderer.render(&[group])
     }

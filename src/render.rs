@@ -186,8 +186,9 @@ impl Desired {
         match failure {
             Failure::Failed(problem) => self.failed = Some(problem),
             Failure::Waiting { what, place } if what.starts_with("children") => {
-                let message = format!("`let` cannot wait for {what}");
-                self.failed = Some(Problem::new("let-waits", message).at(place));
+                let message = format!("`let` cannot wait for `{what}`");
+                let hint = "read it in the template of a child, which can wait, or give a value with `default`";
+                self.failed = Some(Problem::new("let-waits", message).at(place).hint(hint));
             }
             Failure::Waiting { what, .. } => {
                 for child in &rule.children {
@@ -224,7 +225,7 @@ impl Desired {
         let decision = match objects {
             Ok(None) => Decision::Unwanted,
             Ok(Some(objects)) => {
-                self.add(child, view, objects);
+                self.add(rule, child, view, objects);
                 view.keep(&child.id, &view.keys(), &|id| self.wants(id));
                 Decision::Wanted
             }
@@ -271,8 +272,9 @@ impl Desired {
         self.decisions.push(((Arc::clone(&child.id), view.keys()), decision));
     }
 
-    fn add(&mut self, child: &ChildRule, view: &View<'_>, objects: Vec<DesiredChild>) {
-        for object in objects {
+    fn add(&mut self, rule: &Rule, child: &ChildRule, view: &View<'_>, objects: Vec<DesiredChild>) {
+        for (nth, object) in objects.into_iter().enumerate() {
+            let mut place = None;
             let problem = if self.children.len() >= MOST_CHILDREN {
                 let message = format!("the parent has more than {MOST_CHILDREN} children");
                 Problem::new("too-many-children", message)
@@ -280,6 +282,7 @@ impl Desired {
                 self.children.push(object);
                 continue;
             } else {
+                place = child::place_of_name(rule, child, view, nth);
                 let other = self.children.iter().find(|other| other.id == object.id);
                 let other = other.map_or_else(String::new, DesiredChild::name);
                 let message = format!(
@@ -289,7 +292,8 @@ impl Desired {
                 );
                 Problem::new("same-object", message).hint("give one of them another name")
             };
-            let stuck = Stuck::Failed(problem.at(child.place.clone()));
+            let place = place.unwrap_or_else(|| child.place.clone());
+            let stuck = Stuck::Failed(problem.at(place));
             self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
         }
     }

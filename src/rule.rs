@@ -15,6 +15,7 @@ mod ignore;
 mod kinds;
 pub(crate) mod lint;
 mod mention;
+mod nearest;
 mod order;
 mod policy_file;
 mod read;
@@ -103,7 +104,9 @@ pub fn load(folder: &Folder) -> Loaded {
 /// A YAML mistake as a problem.
 pub(crate) fn yaml_problem(source: &Arc<Source>, error: yaml::Error) -> Problem {
     let problem = Problem::new("illegal-yaml", error.message).at(Place::new(source, error.span));
-    Problem { hint: error.hint, ..problem }
+    let is_template = source.text.lines().any(|line| line.starts_with("{%"));
+    let misplaced = || Some("a template belongs into the folder of templates".to_owned());
+    Problem { hint: if is_template { misplaced() } else { error.hint }, ..problem }
 }
 
 impl Loaded {
@@ -150,7 +153,8 @@ impl Loaded {
             let place = Place::new(source, name.span.clone());
             if let Some(other) = named.get(&name.value) {
                 let message = format!("there is another rule `{}` at {other}", name.value);
-                problems.push(Problem::new("duplicate-rule", message).at(place));
+                let problem = Problem::new("duplicate-rule", message).at(place);
+                problems.push(problem.hint("rename one of them"));
                 return None;
             }
             named.insert(name.value.clone(), place);

@@ -28,6 +28,7 @@ mod syntax;
 mod token;
 mod trace;
 mod value;
+mod words;
 
 use crate::path::Location;
 use crate::source::Place;

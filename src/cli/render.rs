@@ -1,8 +1,9 @@
 //! `kubewright render`: the children a rule wants for a parent, as YAML.
 
-use super::kinds::Definitions;
+use super::kinds::{Definitions, Known};
 use super::preview::Preview;
 use super::{Exit, Folders, Terminal};
+use crate::rule::{self, Loaded};
 use crate::yaml;
 use clap::Args;
 use serde_json::Value;
@@ -23,31 +24,14 @@ pub struct RenderArguments {
 
 /// Prints what each parent's children would be before any of them exists.
 pub fn render(arguments: &RenderArguments, terminal: &mut Terminal) -> Exit {
-    let loaded = match super::run::load(&arguments.folders) {
-        Ok(loaded) => loaded,
+    let (loaded, kinds, parents) = match read(arguments) {
+        Ok(read) => read,
         Err(error) => {
-            terminal.error(&error.to_string());
-            return Exit::Failed;
-        }
-    };
-    let kinds = match arguments.definitions.known(&loaded) {
-        Ok(kinds) => kinds,
-        Err(error) => {
-            terminal.error(&error.to_string());
+            terminal.error(&error);
             return Exit::Failed;
         }
     };
     let mut problems = [&*loaded.problems, &*kinds.problems].concat();
-    let parents: Vec<Value> = match &arguments.file {
-        None => loaded.examples.iter().map(|example| example.object.clone()).collect(),
-        Some(path) => match parents_of(path) {
-            Ok(parents) => parents,
-            Err(error) => {
-                terminal.error(&error);
-                return Exit::Failed;
-            }
-        },
-    };
     let others: Vec<Value> = loaded
         .examples
         .iter()
@@ -58,30 +42,14 @@ pub fn render(arguments: &RenderArguments, terminal: &mut Terminal) -> Exit {
     let mut text = String::new();
     for parent in &parents {
         for rule in loaded.rules.iter().filter(|rule| rule.is_for(parent)) {
-            let preview = match Preview::of(rule, parent, &others, &kinds) {
-                Ok(preview) => preview,
-                Err(problem) => {
-                    problems.push(problem);
-                    continue;
+            match Preview::of(rule, parent, &others, &kinds) {
+                Ok(preview) => {
+                    problems.extend(preview.desired.problems().cloned());
+                    problems.extend(preview.status().1);
+                    // Writing to a String cannot fail.
+                    let _ = show(&mut text, &rule.name, &preview);
                 }
-            };
-            let desired = &preview.desired;
-            problems.extend(desired.problems().cloned());
-            problems.extend(preview.status().1);
-            for child in &desired.children {
-                let object = yaml::print(&child.object);
-                // Writing to a String cannot fail.
-                let _ = writeln!(
-                    text,
-                    "---\n# rule {}, child {}\n{}",
-                    rule.name,
-                    child.name(),
-                    object.trim_end()
-                );
-            }
-            for waiting in desired.waiting() {
-                let _ =
-                    writeln!(text, "---\n# rule {}, child {}: {}", rule.name, waiting.0, waiting.1);
+                Err(problem) => problems.push(problem),
             }
         }
     }
@@ -95,6 +63,29 @@ pub fn render(arguments: &RenderArguments, terminal: &mut Terminal) -> Exit {
         return Exit::Failed;
     }
     Exit::Fine
+}
+
+/// The rules, what is known of kinds, the parents to render for.
+fn read(arguments: &RenderArguments) -> Result<(Loaded, Known, Vec<Value>), String> {
+    let told = |error: rule::Error| error.to_string();
+    let loaded = super::run::load(&arguments.folders).map_err(told)?;
+    let kinds = arguments.definitions.known(&loaded).map_err(told)?;
+    let parents = match &arguments.file {
+        None => loaded.examples.iter().map(|example| example.object.clone()).collect(),
+        Some(path) => parents_of(path)?,
+    };
+    Ok((loaded, kinds, parents))
+}
+
+fn show(text: &mut String, rule: &str, preview: &Preview<'_>) -> std::fmt::Result {
+    for child in &preview.desired.children {
+        let object = yaml::print(&child.object);
+        writeln!(text, "---\n# rule {rule}, child {}\n{}", child.name(), object.trim_end())?;
+    }
+    for (child, why) in preview.desired.waiting() {
+        writeln!(text, "---\n# rule {rule}, child {child}: {why}")?;
+    }
+    Ok(())
 }
 
 fn parents_of(path: &PathBuf) -> Result<Vec<Value>, String> {

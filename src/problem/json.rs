@@ -21,6 +21,8 @@ struct Entry<'p> {
     message: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'p str>,
 }
 
 /// From 1, columns in characters; the end is the first character that is no longer meant.
@@ -58,6 +60,7 @@ fn entry(problem: &Problem) -> Entry<'_> {
         place,
         message: &problem.message,
         hint: problem.hint.as_deref(),
+        note: problem.note.as_deref(),
     }
 }
 

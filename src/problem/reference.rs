@@ -16,7 +16,8 @@ table below.
 
 `kubewright check -o json` prints one document on standard output. It is the same for the same files: problems are sorted by
 file and place, and those without a place come first. Lines and columns count from 1, columns count characters, and the end
-is the first character that is no longer meant. `file`, its four numbers and `hint` are left out where there are none.
+is the first character that is no longer meant. `file` with its four numbers, `hint` and `note` (with which example parent
+something was seen, where there are several) are left out where there are none.
 
 ```json
 {

@@ -54,6 +54,9 @@ fn result(problem: &Problem, index: usize, base: &Path, whole: &Path) -> Value {
         // Writing to a String cannot fail.
         let _ = write!(text, " ({hint})");
     }
+    if let Some(note) = &problem.note {
+        let _ = write!(text, "; {note}");
+    }
     let mut location = Map::new();
     let file = problem.place.as_ref().map_or(whole, |place| Path::new(&place.source.name));
     location.insert("artifactLocation".into(), json!({"uri": uri(file, base)}));

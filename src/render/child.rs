@@ -83,7 +83,8 @@ pub(super) fn objects(
     let documents = rule.templates.documents(&child.template, &context)?;
     if documents.is_empty() && !child.may_be_empty {
         let hint = "guard the child with `when`, or allow it with `mayBeEmpty: true`";
-        let problem = Problem::new("no-object", "the template renders no object");
+        let message = format!("the template of `{}` renders no object", child.id);
+        let problem = Problem::new("no-object", message);
         return Err(Stuck::Failed(problem.at(child.place.clone()).hint(hint)));
     }
     let making = Making {
@@ -118,15 +119,27 @@ fn place_of(
     rule.templates.place(&child.template, &context, nth, &part)
 }
 
+/// Where the template names the `nth` document.
+pub(super) fn place_of_name(
+    rule: &Rule,
+    child: &ChildRule,
+    view: &View<'_>,
+    nth: usize,
+) -> Option<Place> {
+    let name = FieldPath::new(["metadata", "name"].map(Step::field));
+    place_of(rule, child, view, nth, &name)
+}
+
 /// Why a document is no object of a child, and the part of it that is to blame.
 struct Refused {
-    problem: Problem,
+    problem: Box<Problem>,
     at: FieldPath,
 }
 
 /// Refuses a document for the part that these keys lead to.
 fn refused(problem: Problem, keys: &[&str]) -> Refused {
-    Refused { problem, at: FieldPath::new(keys.iter().map(|key| Step::field(key))) }
+    let at = FieldPath::new(keys.iter().map(|key| Step::field(key)));
+    Refused { problem: Box::new(problem), at }
 }
 
 /// What every object of one child at one item has in common.
@@ -339,14 +352,18 @@ fn legal_namespace(gvk: &Gvk, name: &str, namespace: &str) -> Result<(), Problem
     Err(Problem::new("illegal-name", message))
 }
 
-/// The first of an object's mistakes.
+/// So many of an object's mistakes are told at once.
+const MOST_TOLD: usize = 5;
+
+/// An object's mistakes, at the place of the first.
 fn mistake(mistakes: &[owned::Mistake]) -> Refused {
     let Some(first) = mistakes.first() else {
         return refused(Problem::new("illegal-object", "the object is not one"), &[]);
     };
-    let problem = Problem::new("illegal-object", first.message.clone());
+    let told = mistakes.iter().take(MOST_TOLD).map(|mistake| mistake.message.as_str());
+    let problem = Problem::new("illegal-object", told.collect::<Vec<_>>().join("; "));
     let problem = Problem { hint: first.hint.map(str::to_owned), ..problem };
-    Refused { problem, at: first.path.clone() }
+    Refused { problem: Box::new(problem), at: first.path.clone() }
 }
 
 /// Not blocking: a parent's deletion should not wait for its children, unless somebody asks for that.

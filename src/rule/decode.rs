@@ -4,7 +4,7 @@
 //! Every mistake of a document is found in one go: a field that does not decode never stops its neighbours.
 //! Never here: what a field means; that is for `compile`.
 
-use crate::comparison::closest;
+pub(crate) use super::nearest::nearest;
 use crate::problem::Problem;
 use crate::source::{Place, Source};
 use crate::yaml::{Kind, Node};
@@ -18,6 +18,8 @@ pub(crate) struct Decoder {
     source: Arc<Source>,
     /// What was found so far.
     pub problems: Vec<Problem>,
+    /// The fields and elements around what is read now: `spec`, `children[2]`.
+    around: Vec<String>,
 }
 
 /// A value and the bytes it was written in.
@@ -70,7 +72,7 @@ impl Shapes {
 impl Decoder {
     /// For a document of `source`.
     pub(crate) fn new(source: &Arc<Source>) -> Self {
-        Self { source: Arc::clone(source), problems: Vec::new() }
+        Self { source: Arc::clone(source), problems: Vec::new(), around: Vec::new() }
     }
 
     /// Notes a mistake at a place.
@@ -92,6 +94,22 @@ impl Decoder {
         hint: impl Into<String>,
     ) {
         self.problems.push(Problem::new(code, message).at(self.place(span)).hint(hint));
+    }
+
+    /// Reads something inside of a field or element.
+    fn inside<T>(&mut self, step: String, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.around.push(step);
+        let value = read(self);
+        self.around.pop();
+        value
+    }
+
+    /// Reads the elements of the list that is read now.
+    fn element<T>(&mut self, index: usize, read: impl FnOnce(&mut Self) -> T) -> T {
+        let list = self.around.pop().unwrap_or_default();
+        let value = self.inside(format!("{list}[{index}]"), read);
+        self.around.push(list);
+        value
     }
 
     /// The source these spans belong to.
@@ -181,55 +199,22 @@ impl<'n> Fields<'n> {
     /// Decodes one field; a mandatory one that is missing is noted at the mapping.
     pub(crate) fn take<T: Decode>(&self, key: &'static str, decoder: &mut Decoder) -> Option<T> {
         match self.get(key) {
-            Some(node) => T::decode(node, decoder),
+            Some(node) => decoder.inside(key.to_owned(), |decoder| T::decode(node, decoder)),
             None => T::absent().or_else(|| {
                 if self.meant.contains(key) {
                     return None;
                 }
                 let start = self.span.start;
-                let message = format!("field `{key}` is missing");
+                let message = match decoder.around.as_slice() {
+                    [] => format!("field `{key}` is missing"),
+                    around => format!("field `{key}` of `{}` is missing", around.join(".")),
+                };
                 decoder.note("missing-field", message, &(start..start + 1));
                 None
             }),
         }
     }
 }
-
-/// What was probably meant by a name: its word for the same thing in other tools, else a slip of the finger.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let mut same = SAME_THING.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
-    same.find_map(|(_, own)| known.iter().copied().find(|known| known == own))
-        .or_else(|| closest(name, known.iter().copied()))
-}
-
-/// Words of other tools and programming languages, and ours.
-const SAME_THING: &[(&str, &str)] = &[
-    ("and", "allOf"),
-    ("dependsOn", "needs"),
-    ("each", "forEach"),
-    ("else", "otherwise"),
-    ("eq", "equals"),
-    ("for", "forEach"),
-    ("greaterThan", "moreThan"),
-    ("gt", "moreThan"),
-    ("gte", "atLeast"),
-    ("if", "when"),
-    ("jsonPath", "path"),
-    ("lt", "lessThan"),
-    ("lte", "atMost"),
-    ("match", "matches"),
-    ("max", "atMost"),
-    ("maximum", "atMost"),
-    ("min", "atLeast"),
-    ("minimum", "atLeast"),
-    ("msg", "message"),
-    ("ne", "notEquals"),
-    ("or", "anyOf"),
-    ("pattern", "matches"),
-    ("regex", "matches"),
-    ("value", "equals"),
-    ("vars", "let"),
-];
 
 /// What a node is, for messages.
 fn describe(node: &Node) -> String {
@@ -337,7 +322,11 @@ impl<T: Decode> Decode for Vec<T> {
             return None;
         };
         // Every item is decoded, so that the mistakes of all of them are noted, before a failed one fails the list.
-        let items: Vec<_> = items.iter().map(|item| T::decode(item, decoder)).collect();
+        let items: Vec<_> = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| decoder.element(index, |decoder| T::decode(item, decoder)))
+            .collect();
         items.into_iter().collect()
     }
 

@@ -241,7 +241,7 @@ fn cluster_scoped(node: &Node, mistakes: &mut Mistakes<'_>) -> bool {
         Some("Cluster") => true,
         Some("Namespaced") => false,
         _ => {
-            let message = "expected `Namespaced` or `Cluster`";
+            let message = "expected `Namespaced` or `Cluster`, with a capital letter";
             mistakes.note(Fault::new("wrong-type", &node.span, message));
             false
         }

@@ -3,9 +3,10 @@
 //! In: the engine's error or a fault of the text it rendered. Out: a [`Failure`]. Never here: deciding what is wrong.
 
 use super::fill::Fault;
-use super::language::{self, FUEL, Raised};
+use super::language::{FUEL, Raised};
 use super::sheet::Sheet;
 use super::trace::{Missing, Trace};
+use super::words::{hint_for, in_our_words};
 use crate::problem::Problem;
 use crate::source::Place;
 use minijinja::{Error, ErrorKind, OutputSpan, OutputSpanKind};
@@ -62,8 +63,21 @@ pub(super) fn of_engine(sheets: &Sheets, name: &str, error: &Error, trace: &Trac
     // Of some errors the engine knows the line only.
     let line = || error.line().map(|line| sheet.written(&line_of(sheet, line)));
     let bytes = if error.range().is_some() { bytes } else { line().unwrap_or(bytes) };
-    let problem = Problem::new(code, message(error)).at(sheet.place(&bytes));
+    let message = of_arguments(sheet, error, &bytes).unwrap_or_else(|| message(error));
+    let problem = Problem::new(code, message).at(sheet.place(&bytes));
     Failure::Failed(Problem { hint, ..problem })
+}
+
+/// That something is called with fewer or more arguments than it takes.
+fn of_arguments(sheet: &Sheet, error: &Error, bytes: &Range<usize>) -> Option<String> {
+    let how = match error.kind() {
+        ErrorKind::MissingArgument => "needs more arguments",
+        ErrorKind::TooManyArguments => "takes fewer arguments",
+        _ => return None,
+    };
+    let written = sheet.text.get(bytes.clone())?;
+    let name = written.split('(').next()?.trim();
+    (!name.is_empty()).then(|| format!("`{name}` {how}"))
 }
 
 /// Bytes of a line of the engine's text, from 1: it has as many lines as the author's.
@@ -72,29 +86,6 @@ fn line_of(sheet: &Sheet, number: usize) -> Range<usize> {
         sheet.text.split_inclusive('\n').take(number.saturating_sub(1)).map(str::len).sum();
     let length = sheet.text.get(start..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
     start..start + length
-}
-
-/// What to write instead of something that cannot be computed.
-fn hint_for(error: &Error) -> Option<String> {
-    let detail = error.detail().unwrap_or_default();
-    if let Some((_, method)) = detail.split_once(" has no method named ") {
-        let is_filter = language::knows(language::EntryKind::Filter, method);
-        let name = if is_filter { method } else { "name" };
-        return Some(format!("call it as a filter: `value|{name}`"));
-    }
-    let hint = match detail {
-        _ if detail.starts_with("tried to use + operator") => {
-            "`~` joins texts; `|int` makes a number of a text"
-        }
-        _ if detail.starts_with("tried to use") && detail.contains("string") => {
-            "`|int` makes a number of a text"
-        }
-        _ if detail.ends_with("is not iterable") => {
-            "only lists and maps can be looped over; of a map use `|items`"
-        }
-        _ => return None,
-    };
-    Some(hint.to_owned())
 }
 
 /// Errors of included templates are the source of the error of the `include`.
@@ -114,41 +105,15 @@ const MAX_MESSAGE: usize = 500;
 fn message(error: &Error) -> String {
     match (error.kind(), error.detail()) {
         (ErrorKind::OutOfFuel, _) => format!("the template takes more than {FUEL} steps"),
+        (_, Some(detail)) if detail.contains("recursion limit") => {
+            "this includes or calls itself without end".to_owned()
+        }
         (_, Some(detail)) if is_raised(error) => detail.chars().take(MAX_MESSAGE).collect(),
         (_, Some(detail)) => in_our_words(detail).chars().take(MAX_MESSAGE).collect(),
         (ErrorKind::InvalidOperation, None) => {
             "this operation is not possible with these values".to_owned()
         }
         (kind, None) => kind.to_string(),
-    }
-}
-
-/// What the engine says of values, in the words of authors.
-fn in_our_words(detail: &str) -> String {
-    const OPERATOR: &str = " operator on unsupported types ";
-    if let Some((operator, kinds)) =
-        detail.strip_prefix("tried to use ").and_then(|rest| rest.split_once(OPERATOR))
-        && let Some((left, right)) = kinds.split_once(" and ")
-    {
-        return format!("`{operator}` is not possible with {} and {}", noun(left), noun(right));
-    }
-    if let Some(kind) = detail.strip_suffix(" is not iterable") {
-        return format!("{} cannot be looped over", noun(kind));
-    }
-    if let Some((kind, method)) = detail.split_once(" has no method named ") {
-        return format!("{} has no method `{method}`", noun(kind));
-    }
-    detail.to_owned()
-}
-
-fn noun(kind: &str) -> String {
-    match kind {
-        "string" => "a text".to_owned(),
-        "bool" => "a boolean".to_owned(),
-        "none" => "null".to_owned(),
-        "sequence" => "a list".to_owned(),
-        "undefined" => "nothing".to_owned(),
-        kind => format!("a {kind}"),
     }
 }
 
@@ -234,6 +199,9 @@ fn missing(note: Option<&Missing>, written: &str, place: Place) -> Failure {
     }
     let problem = Problem::new("template-undefined", format!("`{what}` is undefined")).at(place);
     let hint = match what.split_once('.') {
+        _ if what.ends_with("()") => {
+            "no macro is called so: look at the names in its `import`, and in the file".to_owned()
+        }
         Some((base, path)) if !path.contains(['[', '"', ' ', '(', '|']) => {
             format!(
                 "if it may be missing: `get({base}, \"{path}\", default)`, or `{{% if {what} %}}` around it"

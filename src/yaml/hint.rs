@@ -21,7 +21,9 @@ impl Guess {
 /// The error with advice, and in better words where the line tells more than the parser does.
 pub(super) fn explained(error: Error, kind: Option<&ErrorKind>, text: &str) -> Error {
     let start = error.span.start;
-    let guess = for_line(text, start).or_else(|| for_indentation(kind?, text, start));
+    let guess = for_line(text, start)
+        .or_else(|| for_indentation(kind?, text, start))
+        .or_else(|| for_key(kind?, text, start));
     let Some(guess) = guess.or_else(|| for_kind(kind?)) else { return error };
     let message = guess.message.map_or(error.message, str::to_owned);
     Error { message, span: error.span, hint: Some(guess.hint) }
@@ -35,6 +37,9 @@ fn for_kind(kind: &ErrorKind) -> Option<Guess> {
         }
         ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => {
             "quote a text that contains `: `"
+        }
+        ErrorKind::UnknownAnchor => {
+            "quote a text that begins with `*`; what it stands for is marked with `&` before it"
         }
         ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation => {
             "indent with spaces, never with tabs"
@@ -68,6 +73,20 @@ fn for_indentation(kind: &ErrorKind, text: &str, offset: usize) -> Option<Guess>
     (deeper && is_key).then(|| Guess {
         message: Some("this line belongs to nothing: the one above it has a value already"),
         hint: "indent it like the line above, or take that value away".to_owned(),
+    })
+}
+
+/// A key whose colon is there, without a space after it.
+fn for_key(kind: &ErrorKind, text: &str, offset: usize) -> Option<Guess> {
+    if !matches!(kind, ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey) {
+        return None;
+    }
+    let line = text.get(offset..)?.lines().next()?;
+    let (key, value) = line.split_once(':')?;
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (is_key && !value.is_empty() && !value.starts_with(' ')).then(|| Guess {
+        message: Some("a space is missing after the `:` of this key"),
+        hint: format!("write `{key}: {value}`"),
     })
 }
 

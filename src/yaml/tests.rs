@@ -127,7 +127,8 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
     ("a: !foo x\n", "1:4", "an unknown tag", "only `!!str` is read here"),
     ("a: !!binary x\n", "1:4", "an unknown tag", ""),
-    ("a: *nobody\n", "1:4", "unknown anchor", ""),
+    ("a: *nobody\n", "1:4", "this alias stands for nothing", "begins with `*`"),
+    ("a: 1\nb:c\n", "2:1", "a space is missing after", "write `b: c`"),
     ("&a [*a]\n", "1:5", "inside of what it stands for", ""),
     ("? [a]\n: b\n", "1:3", "a key must be a single text", ""),
     (": b\n", "1:1", "a key is missing", ""),
@@ -224,7 +225,7 @@ fn documents_are_kept_apart_and_anchors_inside_them() {
     let values: Vec<_> = documents.iter().map(|document| document.root.to_json()).collect();
     assert_eq!(values, [json!({"a": 1}), json!(null), json!(null), json!({"b": 2})]);
     assert_eq!(parse("", &Limits::FILE).unwrap(), []);
-    assert!(failure("a: &x 1\n---\nb: *x\n").message.contains("unknown anchor"));
+    assert!(failure("a: &x 1\n---\nb: *x\n").message.contains("stands for nothing"));
 }
 
 #[test]

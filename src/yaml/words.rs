@@ -28,6 +28,8 @@ pub(super) fn message(kind: &ErrorKind) -> String {
         ErrorKind::UnclosedFlowCollection { open } => {
             return format!("this `{open}` is never closed");
         }
+        ErrorKind::RecursionLimitExceeded => "values nest too deep here",
+        ErrorKind::UnknownAnchor => "this alias stands for nothing",
         ErrorKind::UnclosedQuotedScalar => "this quote is never closed",
         ErrorKind::UnexpectedCharacter { character } => {
             return format!("unexpected character `{}`", character.escape_default());

@@ -24,6 +24,8 @@ pub(super) struct Examined {
     pub(super) unknown: BTreeSet<String>,
     /// How often a rule met an example parent.
     pub(super) rendered: usize,
+    /// The example that is looked at, if its rule has others.
+    example: Option<String>,
     seen: BTreeSet<Sighting>,
 }
 
@@ -52,6 +54,11 @@ pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
     let others: Vec<Value> = loaded.examples.iter().map(|example| example.object.clone()).collect();
     for example in &loaded.examples {
         for rule in loaded.rules.iter().filter(|rule| rule.is_for(&example.object)) {
+            let is_other =
+                |other: &Example| other.place != example.place && rule.is_for(&other.object);
+            let several = loaded.examples.iter().any(is_other);
+            examined.example =
+                several.then(|| format!("seen with the example at {}", example.place));
             examined.pass(rule, example, &others, kinds);
         }
     }
@@ -65,11 +72,11 @@ impl Examined {
         for problem in problems {
             let same_place = |other: &&Problem| other.place == problem.place;
             let known = self.problems.iter().filter(same_place).any(|other| {
-                *other == problem
+                other.is_same(&problem)
                     || (other.code == "impossible-path" && problem.code == "template-undefined")
             });
             if !known {
-                self.problems.push(problem);
+                self.problems.push(Problem { note: self.example.clone(), ..problem });
             }
         }
     }
@@ -82,7 +89,8 @@ impl Examined {
         let names = finding.path.steps().iter().filter_map(name).collect();
         let at = place.as_ref().map(ToString::to_string).unwrap_or_default();
         if self.seen.insert((finding.code, at, names)) {
-            self.problems.push(Problem { place, ..finding.problem(kind) });
+            let note = self.example.clone();
+            self.problems.push(Problem { place, note, ..finding.problem(kind) });
         }
     }
 

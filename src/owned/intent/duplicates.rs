@@ -91,7 +91,8 @@ fn check(list: &[Value], key: &[&str], trail: &Trail<'_>, mistakes: &mut Vec<Mis
     for key in list.iter().filter_map(|element| key_of(element, key)) {
         if seen.contains(&key) {
             let step = Step::Key(key);
-            mistakes.push(Mistake::new(trail.step(&step).path(), "is there more than once", None));
+            let hint = Some("what tells elements apart must differ: change one, or leave it out");
+            mistakes.push(Mistake::new(trail.step(&step).path(), "is there more than once", hint));
         } else {
             seen.insert(key);
         }

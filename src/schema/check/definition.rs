@@ -9,6 +9,18 @@ use serde_json::{Map, Value};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
+/// What others call them.
+const SAME_TYPE: [(&str, &str); 8] = [
+    ("bool", "boolean"),
+    ("dict", "object"),
+    ("double", "number"),
+    ("float", "number"),
+    ("int", "integer"),
+    ("list", "array"),
+    ("map", "object"),
+    ("str", "string"),
+];
+
 /// Keys of a schema whose values are schemas by name, schemas in a list, and schemas.
 const BY_NAME: [&str; 1] = ["properties"];
 const LISTED: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -51,7 +63,9 @@ impl Checker {
             && !TYPES.contains(&kind)
             && !kind.is_empty()
         {
-            let hint = closest(kind, TYPES).map(|near| format!("did you mean `{near}`?"));
+            let same = SAME_TYPE.iter().find(|(other, _)| *other == kind).map(|(_, own)| *own);
+            let near = same.or_else(|| closest(kind, TYPES));
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
             let message = format!("is {}, should be one of {}", shown(kind), TYPES.join(", "));
             self.below("type", |checker| checker.note("not-allowed", message, hint));
         }

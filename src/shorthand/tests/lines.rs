@@ -232,7 +232,10 @@ const WRONG_LINES: &[(&str, &str)] = &[
         "\"a | schema-syntax: this quote is never closed (YAML takes ` #` and what follows for a comment: put the whole line in quotes of the other kind)",
     ),
     ("list of string = [a", "[a | schema-syntax: this bracket is never closed"),
-    ("list of string = [*x]", "[*x] | schema-syntax: while parsing node, found unknown anchor"),
+    (
+        "list of string = [*x]",
+        "[*x] | schema-syntax: this alias stands for nothing (quote a text that begins with `*`; what it stands for is marked with `&` before it)",
+    ),
     (
         "string, pattern [a",
         "[a | illegal-pattern: this is no pattern: unclosed character class (a pattern with a comma or a space in it stands in quotes)",

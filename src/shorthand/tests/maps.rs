@@ -116,7 +116,7 @@ const WRONG_MAPS: &[(&str, &str)] = &[
     ),
     (
         "{spec: {a: string}, scope: cluster}",
-        "cluster | wrong-type: expected `Namespaced` or `Cluster`",
+        "cluster | wrong-type: expected `Namespaced` or `Cluster`, with a capital letter",
     ),
     (
         "{spec: {a: string}, plural: Things}",

@@ -67,7 +67,7 @@ pub(super) const SAMPLE: &str = r#"{
 /// Files that examples include.
 pub(super) const FILES: &[(&str, &str)] = &[
     ("lib/labels.yaml", "labels:\n  app: {{ parent.metadata.name }}\n"),
-    ("lib/names.yaml", "{% macro full(part) %}{{ let.name }}-{{ part }}{% endmacro %}\n"),
+    ("lib/names.yaml", "{% macro full(part) %}{{ let.name }}_{{ part }}{% endmacro %}\n"),
 ];
 
 pub(super) const LESSONS: &[Lesson] = &[
@@ -176,7 +176,7 @@ gives. `|items` of a map gives its keys and values, sorted by key.",
             ),
             gives(
                 "{% from \"lib/names.yaml\" import full %}\nv: {{ full(\"db\") }}\n{% include \"lib/labels.yaml\" %}",
-                r#"{"v": "shop-db", "labels": {"app": "web"}}"#,
+                r#"{"v": "shop_db", "labels": {"app": "web"}}"#,
             ),
         ],
         lenient: false,

@@ -49,6 +49,7 @@ fn errors_of_the_engine_have_the_innermost_place() {
             "fail.yaml",
             "kind: A\n{% if parent.spec.x == 'a' %}\n{{ fail('x must not be a') }}\n{% endif %}\n",
         )
+        .file("number.yaml", "x: {{ parent.spec.x|int }}\n")
         .file("undefined.yaml", "x: {{ fail('x is undefined') }}\n")
         .file("method.yaml", "x: {{ parent.spec.x.upper() }}\n")
         .file("filter.yaml", "x: 1\ny: {{ (parent.spec.x ~ '%')|b64decode }}\n")
@@ -58,6 +59,7 @@ fn errors_of_the_engine_have_the_innermost_place() {
         ("macro.yaml", "lib.yaml:2:4: `x.y.z` is undefined"),
         ("type.yaml", "type.yaml:2:7: `+` is not possible with a text and a number"),
         ("fail.yaml", "fail.yaml:3:4: x must not be a"),
+        ("number.yaml", "number.yaml:1:21: this text is no number"),
         ("method.yaml", "method.yaml:1:20: a text has no method `upper`"),
         ("filter.yaml", "filter.yaml:2:29: this is no base64"),
         ("field.yaml", "field.yaml:1:7: `parent.spec.x.y.z` is undefined"),
