@@ -25,6 +25,9 @@ pub use value::{Source, Sources};
 /// A step to an element of a list, or one that is computed.
 pub const ANY: &str = "*";
 
+/// A step to what a loop gets: an element of a list, or a key of a map.
+pub const EACH: &str = "#";
+
 /// Stack for the walk; the parser needs the most of it.
 const STACK: usize = 32 << 20;
 
@@ -37,6 +40,8 @@ pub struct Study {
     pub literals: Vec<Literal>,
     /// The names that it reads and does not give a value itself, with the steps that follow; each place once.
     pub reads: Vec<Read>,
+    /// Whether that is everything: a template can be too large to be walked through, with macros that call each other.
+    pub complete: bool,
 }
 
 /// A value that a template writes.
@@ -110,7 +115,7 @@ impl Templates {
     /// What flows into a line of text; the paths are empty.
     pub fn study_line(&self, template: &LineTemplate) -> Study {
         match &template.line {
-            Line::Literal(_) => Study::default(),
+            Line::Literal(_) => Study { complete: true, ..Study::default() },
             Line::Template(name) => {
                 let mut study = self.study_of(name);
                 study.literals.clear();
@@ -122,7 +127,7 @@ impl Templates {
         }
     }
 
-    /// Nothing, should the machine have no thread left: whoever needs a proof does not get one from here.
+    /// Nothing, and not complete, should the machine have no thread left.
     fn study_of(&self, name: &str) -> Study {
         let builder = thread::Builder::new().name("study".to_owned()).stack_size(STACK);
         thread::scope(|scope| {

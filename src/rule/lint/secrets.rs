@@ -3,16 +3,16 @@
 //! In: what flows where in a rule. Out: a problem for each value of a Secret that flows anywhere but into `data` or
 //! `stringData` of a Secret. Pure.
 //!
-//! Secret is what is below `data` and `stringData` of a parent, child or input of kind Secret, and a Secret as a whole; its
-//! metadata and type are not. A hash of it may flow anywhere. The answer errs on the safe side: a value that may come from
-//! a Secret does, whatever was done to it on the way. What a condition decides by a secret (`{% if … == "x" %}`), and
-//! the keys that a Secret has, are not followed.
+//! Secret is what is below `data` and `stringData` of a parent, child or input of kind Secret, a Secret as a whole, and what
+//! is generated for a child; a Secret's metadata, type and keys are not. A hash of it may flow anywhere. The answer errs on the safe side: a value that may come from
+//! a Secret does, whatever was done to it on the way. What a condition decides by a secret (`{% if … == "x" %}`) is not
+//! followed, nor is a YAML alias (`*name`) within one document. A template that is too large to be walked through is
+//! refused where there are secrets.
 
 use super::flows::{Flows, kinds_of, landing, said, steps};
 use crate::object::Gvk;
 use crate::problem::Problem;
-use crate::rule::Rule;
-use crate::template::{ANY, Sink, Source, Sources};
+use crate::template::{ANY, EACH, Sink, Source, Sources};
 
 /// Fields of a Secret that tell nothing of what is in it.
 const OPEN: [&str; 5] = ["metadata", "type", "kind", "apiVersion", "immutable"];
@@ -20,16 +20,23 @@ const OPEN: [&str; 5] = ["metadata", "type", "kind", "apiVersion", "immutable"];
 /// Fields of a Secret that hold what is in it.
 const CLOSED: [&str; 2] = ["data", "stringData"];
 
-/// Names under which templates find Secrets.
+/// What templates call values that are made once for a child.
+const GENERATED: &str = "generated";
+
+/// Names under which templates find secrets: inputs of kind Secret belong here too.
 struct Roots(Vec<Vec<String>>);
 
 impl Roots {
-    fn of(rule: &Rule) -> Self {
+    fn of(flows: &Flows<'_>) -> Self {
+        let rule = flows.rule;
+        let mut reads = flows.children.iter().flat_map(|study| &study.reads);
+        let generated = reads.any(|read| read.path[0] == GENERATED);
+        let generated = generated.then(|| vec![GENERATED.to_owned()]);
         let parent = rule.parent.gvk.is_secret().then(|| vec!["parent".to_owned()]);
         let secret = |child: &&crate::rule::ChildRule| child.kinds.iter().any(Gvk::is_secret);
         let children = rule.children.iter().filter(secret);
         let children = children.map(|child| vec!["children".to_owned(), child.id.to_string()]);
-        Self(parent.into_iter().chain(children).collect())
+        Self(generated.into_iter().chain(parent).chain(children).collect())
     }
 
     /// Whether a value has something in it that is secret.
@@ -44,14 +51,16 @@ fn tells(root: &[String], path: &[String]) -> bool {
     if !both.all(|(root, step)| root == step || step == ANY) {
         return false;
     }
-    for step in path.iter().skip(root.len()) {
+    let rest = || path.iter().skip(root.len());
+    for (step, next) in rest().zip(rest().skip(1).map(Some).chain([None])) {
         let of_other_kind =
             step.split_once('/').is_some_and(|(kind, _)| !kind.is_empty() && kind != "Secret");
-        if of_other_kind || OPEN.contains(&step.as_str()) {
+        // Keys are no secret, wherever they are.
+        if of_other_kind || OPEN.contains(&step.as_str()) || step == EACH {
             return false;
         }
         if CLOSED.contains(&step.as_str()) {
-            return true;
+            return next.is_none_or(|next| next != EACH);
         }
     }
     true
@@ -59,11 +68,11 @@ fn tells(root: &[String], path: &[String]) -> bool {
 
 /// Every value of a Secret that goes astray, unless the rule says that it may.
 pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
-    let roots = Roots::of(flows.rule);
+    let roots = Roots::of(flows);
     if reveal || roots.0.is_empty() {
         return Vec::new();
     }
-    let mut problems = Vec::new();
+    let mut problems: Vec<Problem> = too_large(flows).collect();
     let mut look = |sources: &Sources, group: Option<usize>, tell: &dyn Fn(&str) -> Problem| {
         let ways = sources.iter().flat_map(|written| {
             let resolved = flows.resolve(written, group).into_iter();
@@ -100,6 +109,21 @@ pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
     }
     problems.extend(quoted(flows, &roots));
     problems
+}
+
+/// Templates that cannot be followed to the end.
+fn too_large<'f>(flows: &'f Flows<'_>) -> impl Iterator<Item = Problem> + 'f {
+    let rule = flows.rule;
+    let children = flows.templates().map(|(child, study)| (&child.place, study));
+    let groups = rule.groups.iter().map(|group| &group.place).zip(&flows.groups);
+    let status = rule.status.iter().map(|status| (&status.place, &flows.fields));
+    let top = rule.children.iter().map(|child| &child.place).take(1).zip([&flows.top]);
+    let all = children.chain(groups).chain(status).chain(top);
+    all.filter(|(_, study)| !study.complete).map(|(place, _)| {
+        let message = "the templates here are too large to tell where secrets go";
+        let hint = "let fewer macros and includes call each other";
+        Problem::new("template-too-large", message).at(place.clone()).hint(hint)
+    })
 }
 
 /// Comparisons that would quote a secret in the sentence that explains them. Of a Secret itself they quote nothing.
@@ -167,6 +191,11 @@ mod tests {
             ("children.*", true),
             ("children.*.data.x", true),
             ("children.creds.*", true),
+            ("children.creds.data.#", false),
+            ("children.creds.#", false),
+            ("children.#", false),
+            ("children.creds.data.x.#", true),
+            ("children.creds.data.*.#", true),
             ("children.creds.blue.data.x", true),
             ("children.creds.blue.metadata.name", false),
             ("children.creds.Secret/a.data.x", true),

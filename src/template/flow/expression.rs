@@ -13,7 +13,7 @@ use minijinja::machinery::ast::{self, BinOpKind, CallArg, CallType, Expr, UnaryO
 const HASHES: [&str; 1] = ["sha256"];
 
 /// Filters that give the value itself, or a list of its parts.
-const SAME: [&str; 13] = [
+const SAME: [&str; 12] = [
     "default",
     "d",
     "list",
@@ -22,15 +22,14 @@ const SAME: [&str; 13] = [
     "reverse",
     "merge",
     "items",
-    "values",
     "select",
     "reject",
     "selectattr",
     "rejectattr",
 ];
 
-/// Filters that give an element.
-const PARTS: [&str; 2] = ["first", "last"];
+/// Filters that give an element, or all of them.
+const PARTS: [&str; 3] = ["first", "last", "values"];
 
 impl<'t> Walker<'t> {
     pub(super) fn expression(&mut self, expr: &'t Expr<'t>) -> Value {
@@ -175,6 +174,9 @@ impl<'t> Walker<'t> {
         if PARTS.contains(&filter.name) {
             return sources.any().into();
         }
+        if filter.name == "keys" {
+            return sources.each().into();
+        }
         sources.add(&more);
         if SAME.contains(&filter.name) { sources.into() } else { sources.mixed().into() }
     }
@@ -206,7 +208,14 @@ pub(super) fn call<'t>(walker: &mut Walker<'t>, made: &'t ast::Call<'t>) -> Valu
 /// `map.items()` and the like.
 fn on_value<'t>(walker: &mut Walker<'t>, expr: &'t Expr<'t>, args: &'t [CallArg<'t>]) -> Value {
     let mut sources = match expr {
-        Expr::GetAttr(method) => walker.expression(&method.expr).sources,
+        Expr::GetAttr(method) => {
+            let sources = walker.expression(&method.expr).sources;
+            match method.name {
+                "items" => sources,
+                "keys" => sources.each(),
+                _ => sources.any(),
+            }
+        }
         other => walker.expression(other).sources,
     };
     sources.add(&walker.arguments(args));

@@ -13,6 +13,21 @@ fn with_creds(more: &str) -> String {
 }
 
 const FLOWS: &[(&str, &str, &[&str])] = &[
+    (MAP, "data:\n  {% for key in children.creds.data %}\n  {{ key }}: a\n  {% endfor %}\n", &[]),
+    (MAP, "data: {a: {{ children.creds.data|keys|join(',') }}}\n", &[]),
+    (SECRET, "stringData: {a: {{ generated.password }}}\n", &[]),
+    (
+        MAP,
+        "data: {a: {{ generated.password }}}\n",
+        &[
+            "secret-flow a.yaml:4:14: `generated.password` is secret, and comes into `data.a` of a ConfigMap",
+        ],
+    ),
+    (
+        MAP,
+        "data:\n  {% for value in children.creds.data|values %}\n  a: {{ value }}\n  {% endfor %}\n",
+        &["secret-flow a.yaml:6:9: `children.creds.data[*][*]` is secret"],
+    ),
     (MAP, "data: {a: {{ children.creds.metadata.name }}{{ children.creds.type }}}\n", &[]),
     (MAP, "data: {a: {{ children.plain.data.x }}}\n", &[]),
     (MAP, "data: {a: {{ children.creds.data|to_json|sha256 }}}\n", &[]),
@@ -132,5 +147,17 @@ fn a_parent_can_be_a_secret() {
         &refused(&copy, &format!("{MAP}data: {{{{ parent.data }}}}\n")),
         &["secret-flow a.yaml:4:10: `parent.data`"],
         "parent",
+    );
+}
+
+#[test]
+fn a_template_that_cannot_be_followed_is_refused_where_there_are_secrets() {
+    let twice = "{% macro m(x) %}{{ m(x) }}{{ m(x) }}{% endmacro %}\n{% if parent.x %}\n{{ m(1) }}\n{% endif %}\n";
+    let template = format!("{MAP}{twice}");
+    assert_eq!(refused(&one(""), &template), [""; 0]);
+    begin(
+        &refused(&with_creds(""), &template),
+        &["template-too-large r0.yaml:7:12: the templates here"],
+        "recursion",
     );
 }
