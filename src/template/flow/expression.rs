@@ -166,6 +166,10 @@ impl<'t> Walker<'t> {
             None => captured,
         };
         let more = self.arguments(&filter.args);
+        if let ("indent", Some(text)) = (filter.name, &value.text) {
+            let text = Some(indented(text, &filter.args).into());
+            return Value { sources: value.sources, text };
+        }
         let mut sources = value.sources;
         if HASHES.contains(&filter.name) {
             sources.add(&more);
@@ -180,6 +184,22 @@ impl<'t> Walker<'t> {
         sources.add(&more);
         if SAME.contains(&filter.name) { sources.into() } else { sources.mixed().into() }
     }
+}
+
+/// Captured text that is moved to the right; it stays what it is.
+fn indented(text: &str, args: &[CallArg<'_>]) -> String {
+    let constant = |at: usize| match args.get(at) {
+        Some(CallArg::Pos(Expr::Const(value))) => Some(&value.value),
+        _ => None,
+    };
+    let width = constant(0).and_then(|width| usize::try_from(width.clone()).ok());
+    let space = " ".repeat(width.unwrap_or(4).min(100));
+    let first = constant(1).is_some_and(minijinja::Value::is_true);
+    let moved = |(at, line): (usize, &str)| {
+        let moves = (at > 0 || first) && !line.trim().is_empty();
+        if moves { format!("{space}{line}") } else { line.to_owned() }
+    };
+    text.split_inclusive('\n').enumerate().map(moved).collect()
 }
 
 /// What a call gives: what a macro writes, or everything that goes in.
