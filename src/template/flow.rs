@@ -14,7 +14,7 @@ mod syntax;
 mod value;
 mod walk;
 
-use super::sheet::{Origin, Read};
+use super::sheet::Origin;
 use super::{BodyTemplate, DocumentsTemplate, Line, LineTemplate, Templates, language};
 use crate::source::Place;
 use minijinja::machinery::{ast, parse};
@@ -39,9 +39,20 @@ pub struct Study {
     /// Texts that it writes as they stand.
     pub literals: Vec<Literal>,
     /// The names that it reads and does not give a value itself, with the steps that follow; each place once.
-    pub reads: Vec<Read>,
+    pub reads: Vec<Reading>,
     /// Whether that is everything: a template can be too large to be walked through, with macros that call each other.
     pub complete: bool,
+}
+
+/// A name that a template reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The name and the steps that follow it, up to one that is computed.
+    pub path: Vec<String>,
+    /// Where it is read.
+    pub place: Place,
+    /// Whether it may be missing there: in a condition, in front of `default` or `is defined`, within `get`.
+    pub optional: bool,
 }
 
 /// A value that a template writes.

@@ -191,12 +191,33 @@ fn names_that_nothing_has_are_shown_where_they_are_read() {
         ("{% macro m(parnet) %}{{ parnet }}{% endmacro %}\ndata: {a: {{ m(1) }}}\n", vec![]),
         ("{% set parnet = 1 %}\ndata: {a: {{ parnet }}}\n", vec![]),
         (
+            "data: {a: {{ let.labels.x }}, b: {{ let.lables.x }}, c: {{ let.other }}}\n",
+            vec![
+                "unknown-let a.yaml:4:37: `let` has no `lables` (did you mean `labels`?)",
+                "unknown-let a.yaml:4:60: `let` has no `other` (there are: a, labels)",
+            ],
+        ),
+        // A template that several rules share asks whether a name is there.
+        ("data: {a: {{ let.other|default(1) }}, b: {{ let.third if let.third.x }}}\n", vec![]),
+        (
+            "{% if item is defined and children.other %}\ndata: {a: {{ item.x }}}\n{% endif %}\n",
+            vec![],
+        ),
+        (
+            "{% if let.lables %}\n{% endif %}\n{% if children.c is defined %}\n{% endif %}\n",
+            vec![
+                "unknown-let a.yaml:4:7: `let` has no `lables` (did you mean `labels`?)",
+                "unknown-child a.yaml:6:7: there is no child `c` in this rule (did you mean `a`?)",
+            ],
+        ),
+        (
             "data: {a: {{ item.x }}}\n",
             vec!["unknown-name a.yaml:4:14: nothing here is called `item`"],
         ),
     ] {
         let other = "    - {id: b, inline: \"apiVersion: v1\\nkind: Pod\\nmetadata: {name: b}\"}\n";
-        begin(&refused(&one(other), &format!("{MAP}{template}")), &expected, template);
+        let rule = one(&format!("{other}  let: |\n    a: 1\n    labels: {{x: 2}}\n"));
+        begin(&refused(&rule, &format!("{MAP}{template}")), &expected, template);
     }
     let included = [
         ("a.yaml", "{% for port in parent.p %}{% include 'b.yaml' %}{% endfor %}"),

@@ -90,6 +90,15 @@ impl<'r> Flows<'r> {
         lets
     }
 
+    /// The names of `let` at a place; nothing if they are computed, or could be.
+    pub(crate) fn let_names(&self, group: Option<usize>) -> Option<Vec<&str>> {
+        let nesting = self.rule.nesting(group);
+        let mut bodies = nesting.iter().map(|at| &self.groups[*at]).chain([&self.top]);
+        let names = self.lets_at(group);
+        let all = bodies.all(|study| study.complete) && !names.contains_key(ANY);
+        all.then(|| names.keys().map(String::as_str).collect())
+    }
+
     fn lets_at(&self, group: Option<usize>) -> &Lets {
         group.and_then(|group| self.group_lets.get(group)).unwrap_or(&self.lets)
     }

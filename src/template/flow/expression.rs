@@ -6,7 +6,7 @@ use super::super::check;
 use super::syntax::written;
 use super::value::Sources;
 use super::walk::{Local, Scope, Value, Walker};
-use super::{ANY, Read};
+use super::{ANY, Reading};
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, CallType, Expr, UnaryOpKind};
 
 /// Filters after which nothing but a hash is left.
@@ -60,12 +60,12 @@ impl<'t> Walker<'t> {
                 self.all(std::iter::once(&compare.expr).chain(others)).mixed().into()
             }
             Expr::IfExpr(choice) => {
-                self.expression(&choice.test_expr);
+                self.tolerant(&choice.test_expr);
                 self.all(std::iter::once(&choice.true_expr).chain(&choice.false_expr)).into()
             }
             Expr::Filter(_) => self.filtered(expr, Value::default()),
             Expr::Test(test) => {
-                self.expression(&test.expr);
+                self.tolerant(&test.expr);
                 self.arguments(&test.args);
                 Value::default()
             }
@@ -101,10 +101,19 @@ impl<'t> Walker<'t> {
     }
 
     fn read(&mut self, path: Vec<String>, expr: &Expr<'t>) {
-        let read = Read { path, place: self.place(&written(expr)) };
-        if !self.reads.contains(&read) {
-            self.reads.push(read);
+        let optional = self.optional;
+        let reading = Reading { path, place: self.place(&written(expr)), optional };
+        if !self.reads.contains(&reading) {
+            self.reads.push(reading);
         }
+    }
+
+    /// An expression that may meet something missing.
+    pub(super) fn tolerant(&mut self, expr: &'t Expr<'t>) -> Value {
+        let before = std::mem::replace(&mut self.optional, true);
+        let value = self.expression(expr);
+        self.optional = before;
+        value
     }
 
     /// A chain of accesses: what it begins with is read together with its steps.
@@ -162,6 +171,7 @@ impl<'t> Walker<'t> {
         let Expr::Filter(filter) = expr else { return self.expression(expr) };
         let value = match &filter.expr {
             Some(inner @ Expr::Filter(_)) => self.filtered(inner, captured),
+            Some(inner) if matches!(filter.name, "default" | "d") => self.tolerant(inner),
             Some(inner) => self.expression(inner),
             None => captured,
         };
@@ -245,8 +255,7 @@ fn on_value<'t>(walker: &mut Walker<'t>, expr: &'t Expr<'t>, args: &'t [CallArg<
 /// `get(object, "a.b", default)`
 fn below<'t>(walker: &mut Walker<'t>, args: &'t [CallArg<'t>]) -> Value {
     let mut args = args.iter().map(of_argument);
-    let mut sources =
-        args.next().map(|object| walker.expression(object).sources).unwrap_or_default();
+    let mut sources = args.next().map(|object| walker.tolerant(object).sources).unwrap_or_default();
     let text = |expr: &Expr<'_>| match expr {
         Expr::Const(key) => key.value.as_str().map(str::to_owned),
         _ => None,

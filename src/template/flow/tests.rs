@@ -116,7 +116,10 @@ fn values_flow_through_files() {
 fn what_a_template_names_itself_is_no_read() {
     let files = [("part.yaml", "b: {{ port.name }}{{ nowhere }}\n")];
     let reads = |text: &str| -> Vec<String> {
-        let said = |read: &Read| format!("{} {}", read.place, read.path.join("."));
+        let said = |read: &Reading| {
+            let mark = if read.optional { "?" } else { "" };
+            format!("{} {}{mark}", read.place, read.path.join("."))
+        };
         study(text, &files).reads.iter().map(said).collect()
     };
     for (text, expected) in [
@@ -131,7 +134,7 @@ fn what_a_template_names_itself_is_no_read() {
             "{% for port in x %}{% include 'part.yaml' %}{% endfor %}",
             vec!["t:1:16 x", "part.yaml:1:22 nowhere"],
         ),
-        ("{% if x is defined and y[z] %}{% endif %}", vec!["t:1:7 x", "t:1:26 z", "t:1:24 y"]),
+        ("{% if x is defined and y[z] %}{% endif %}", vec!["t:1:7 x?", "t:1:26 z?", "t:1:24 y?"]),
     ] {
         assert_eq!(reads(text), expected, "{text}");
     }

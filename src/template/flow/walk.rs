@@ -7,7 +7,7 @@ use super::expression::call;
 use super::outline::{Mark, outline};
 use super::syntax::{bytes, names, note_assigned, pairs_of, unquoted, written};
 use super::value::Sources;
-use super::{Literal, Parsed, Read, Sink, Study};
+use super::{Literal, Parsed, Reading, Sink, Study};
 use crate::source::Place;
 use minijinja::machinery::ast::{self, Expr, Stmt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,9 @@ pub(super) struct Walker<'t> {
     slots: Vec<(Sources, Place)>,
     /// Which bytes of a file the bytes of `out` are from.
     segments: Vec<(Range<usize>, &'t Parsed<'t>, usize)>,
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Vec<Reading>,
+    /// Whether what is read now may be missing.
+    pub(super) optional: bool,
     steps: usize,
     depth: usize,
     complete: bool,
@@ -83,6 +85,7 @@ pub(super) fn walk<'t>(files: &'t BTreeMap<&'t str, Parsed<'t>>, name: &str) -> 
         slots: Vec::new(),
         segments: Vec::new(),
         reads: Vec::new(),
+        optional: false,
         steps: 0,
         depth: 0,
         complete: true,
@@ -300,7 +303,7 @@ impl<'t> Walker<'t> {
             (targets, _) => self.assign_each(targets, &list.sources.any().into()),
         }
         if let Some(filter) = &each.filter_expr {
-            self.expression(filter);
+            self.tolerant(filter);
         }
         self.statements(&each.body);
         self.scopes.pop();
@@ -309,7 +312,7 @@ impl<'t> Walker<'t> {
 
     /// After it, a name has the value of either branch.
     fn condition(&mut self, condition: &'t ast::IfCond<'t>) {
-        self.expression(&condition.expr);
+        self.tolerant(&condition.expr);
         let before = self.scopes.clone();
         self.statements(&condition.true_body);
         let one = std::mem::replace(&mut self.scopes, before);
