@@ -10,11 +10,13 @@ use crate::render::DesiredChild;
 use crate::store::{Format, Stored};
 use crate::watch::{Kind, KindError, Kinds, Resource};
 use kube::Client;
-use kube::api::{DeleteParams, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::api::{
+    DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+};
 use kube::core::Request;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -24,6 +26,34 @@ const IN_FLIGHT: usize = 16;
 
 /// A call that takes longer is given up, and tried again by the queue.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a deletion came to.
+#[derive(Clone, Debug)]
+pub enum Deleted {
+    /// The object of this uid does not exist any more.
+    Gone(Box<str>),
+    /// It goes when its finalizers, or its time, have run out; as the server answered, if that could be read.
+    Going(Option<Arc<Stored>>),
+}
+
+impl Deleted {
+    /// The server answers with a bare success, or with the object: as it was, if it is gone, else with the time of its
+    /// deletion in it.
+    fn read(answer: &RawValue, gvk: &Gvk, uid: &str) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Kind {
+            kind: Option<String>,
+        }
+        let kind = serde_json::from_str::<Kind>(answer.get()).ok().and_then(|answer| answer.kind);
+        if kind.as_deref() == Some("Status") {
+            return Self::Gone(uid.into());
+        }
+        match Format::new(gvk, true).read(answer.get()) {
+            Ok(stored) if !stored.terminating => Self::Gone(uid.into()),
+            answer => Self::Going(answer.ok().map(Arc::new)),
+        }
+    }
+}
 
 /// The API server.
 pub struct Cluster {
@@ -55,6 +85,32 @@ impl Cluster {
         self.object(&child.gvk, request).await
     }
 
+    /// A JSON patch of exactly this version of a child. The guard is a part of the patched object, since that is answered as
+    /// a conflict; a failed `test` would look like a mistake of ours.
+    pub async fn patch(
+        &self,
+        child: &DesiredChild,
+        judged: &Live,
+        changes: Vec<Value>,
+        manager: &str,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(&child.gvk).await?;
+        let guard = |field: &str, value: &str| json!({"op": "replace", "path": format!("/metadata/{field}"), "value": value});
+        let version = judged.stored.resource_version.to_string();
+        let mut body = vec![guard("uid", &judged.stored.uid), guard("resourceVersion", &version)];
+        body.extend(changes);
+        let body = serde_json::to_vec(&body)
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
+        let path = request(&resource.resource, &child.id.namespace)
+            .get(&child.id.name, &GetParams::default())
+            .map_err(kube::Error::BuildRequest)?;
+        let request = http::Request::patch(format!("{}?fieldManager={manager}", path.uri().path()))
+            .header(http::header::CONTENT_TYPE, "application/json-patch+json")
+            .body(body)
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
+        self.object(&child.gvk, request).await
+    }
+
     /// Server-side apply of an object's status.
     pub async fn apply_status(
         &self,
@@ -72,15 +128,48 @@ impl Cluster {
 
     /// Reads a child, for the few cases that the cache cannot answer.
     pub async fn get(&self, child: &DesiredChild) -> Result<Arc<Stored>, Refusal> {
-        let resource = self.resource(&child.gvk).await?;
-        let request = request(&resource.resource, &child.id.namespace)
-            .get(&child.id.name, &GetParams::default())
+        self.read(&child.gvk, &child.id).await
+    }
+
+    /// Reads any object.
+    pub async fn read(&self, gvk: &Gvk, id: &ObjectId) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(gvk).await?;
+        let request = request(&resource.resource, &id.namespace)
+            .get(&id.name, &GetParams::default())
             .map_err(kube::Error::BuildRequest)?;
-        self.object(&child.gvk, request).await
+        self.object(gvk, request).await
+    }
+
+    /// Whether the server would take a child if it did not exist: a dry run. That the name is taken is no objection.
+    pub async fn would_create(&self, child: &DesiredChild) -> Result<(), Refusal> {
+        let resource = self.resource(&child.gvk).await?;
+        let body = serde_json::to_vec(&child.object)
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
+        let parameters = PostParams { dry_run: true, ..PostParams::default() };
+        let request = request(&resource.resource, &child.id.namespace)
+            .create(&parameters, body)
+            .map_err(kube::Error::BuildRequest)?;
+        match self.object(&child.gvk, request).await {
+            Ok(_) | Err(Refusal { class: Class::Stale, .. }) => Ok(()),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// A merge patch of exactly this object in exactly this version.
+    pub async fn merge(&self, live: &Live, patch: &Value) -> Result<Arc<Stored>, Refusal> {
+        let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
+        let resource = self.resource(&gvk).await?;
+        let mut patch = patch.clone();
+        patch["metadata"]["uid"] = Value::from(&*live.stored.uid);
+        patch["metadata"]["resourceVersion"] = live.stored.resource_version.to_string().into();
+        let request = request(&resource.resource, &live.id.namespace)
+            .patch(&live.id.name, &PatchParams::default(), &Patch::Merge(&patch))
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(&gvk, request).await
     }
 
     /// Deletes exactly this object in exactly this version; what depends on it goes in the background.
-    pub async fn delete(&self, live: &Live) -> Result<(), Refusal> {
+    pub async fn delete(&self, live: &Live) -> Result<Deleted, Refusal> {
         let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
         let resource = self.resource(&gvk).await?;
         let parameters = DeleteParams {
@@ -94,7 +183,8 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
-        self.call::<Box<RawValue>>(request, Refusal::from).await.map(drop)
+        let answer = self.call::<Box<RawValue>>(request, Refusal::from).await?;
+        Ok(Deleted::read(&answer, &gvk, &live.stored.uid))
     }
 
     /// Any JSON document the server offers, for example its `OpenAPI` description of one group.
@@ -161,5 +251,40 @@ fn unreadable() -> Refusal {
     Refusal {
         class: Class::Transient(None),
         message: "the API server's answer is no readable object".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_to_a_deletion_tells_whether_the_object_is_gone() {
+        let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
+        let read = |answer: Value| {
+            let answer = RawValue::from_string(answer.to_string()).unwrap();
+            match Deleted::read(&answer, &gvk, "u") {
+                Deleted::Gone(uid) => format!("gone {uid}"),
+                Deleted::Going(Some(stored)) => format!("going {}", stored.resource_version),
+                Deleted::Going(None) => "going".to_owned(),
+            }
+        };
+        let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Success",
+            "details": {"name": "a", "kind": "configmaps", "uid": "u"}});
+        assert_eq!(read(status), "gone u");
+        let object = |more: Value| {
+            let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": "a", "uid": "u", "resourceVersion": "7"}});
+            object["metadata"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            object
+        };
+        assert_eq!(read(object(json!({}))), "gone u", "as it was");
+        let going = json!({"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]});
+        assert_eq!(read(object(going)), "going 7");
+        assert_eq!(
+            read(json!({"kind": "Odd"})),
+            "going",
+            "nothing is believed of what is not understood"
+        );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a rendered object, a live object with its `managedFields`. Out: what to send and its hash ([`intent`]),
 //! whether our entry covers it ([`matching`]), whether values of ours moved ([`memo`], [`projection`]), and which, for
-//! people ([`drift`]). Never here: a client, a schema, a clock, comparing intent with live values
+//! people ([`drift`]); the few things that an apply cannot do by itself ([`mend`], [`transfer`]). Never here: a client, a schema, a clock, comparing intent with live values
 //! (defaulting would make that loop).
 //!
 //! The order of use: `canonical` once per render; after an apply, `Memo::of` the answer; after a restart, `matches` first
@@ -15,9 +15,11 @@ pub mod ignore;
 pub mod intent;
 pub mod matching;
 pub mod memo;
+pub mod mend;
 pub mod path;
 pub mod projection;
 mod trail;
+pub mod transfer;
 
 pub use drift::{Difference, differences};
 pub use entry::{Entry, Holder, entry_in_text, holders, managers, our_entry, our_entry_in_text};
@@ -26,8 +28,10 @@ pub use ignore::{Ignored, Spot, without_ignored};
 pub use intent::{INTENT_ANNOTATION, Mistake, canonical, intent_hash, intent_mark, marked_hash};
 pub use matching::{Matching, Mismatch, covers_part, matches};
 pub use memo::{Drift, Memo};
+pub use mend::{emptied_to_null, mended};
 pub use path::{FieldPath, Key, Step};
 pub use projection::{project, project_part};
+pub use transfer::{inherited, taken_over};
 
 #[cfg(test)]
 mod generated;

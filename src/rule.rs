@@ -16,14 +16,19 @@ mod kinds;
 pub(crate) mod lint;
 mod mention;
 mod order;
+mod policy_file;
 mod read;
 mod schema;
 
 pub use compiled::{
-    Because, ChildRule, ConditionRule, GroupRule, IgnoreRule, Need, ParentRule, Rule, StatusRule,
+    Because, ChildRule, ConditionRule, Generate, GroupRule, IgnoreRule, InputRule, Need,
+    ParentRule, Policies, Rule, StatusRule, Where,
 };
 pub use file::{API_VERSION, Until};
 pub use mention::{Mention, Subject, Use};
+pub use policy_file::{
+    Adopt, Characters, OnImmutable, OnRuleRemoved, Relation, Removal, Update, WhenGone,
+};
 pub use read::{Error, Folder, Templates, read};
 pub use schema::{reference, schema};
 

@@ -12,6 +12,8 @@
 //! 3. An event or a listed item that is older than what is stored is ignored; so is a deletion.
 //! 4. A complete list removes what it does not name, unless that is newer than the list.
 //! 5. A list that is older than *delivered* means that the server's history was rewritten; then only the list counts.
+//! 6. An answer that says that an object is gone ([`Store::gone`]) names its uid, which never comes back: until the stream
+//!    has passed the deletion, whatever it still tells of that uid is ignored.
 //!
 //! Together: what is shown of an object is a state that it really had, never older than *delivered* and than any answer
 //! we got.
@@ -42,7 +44,7 @@ pub struct Change {
     pub before: Option<Arc<Stored>>,
     /// As it is shown now; `None` if it is gone, or no longer selected by the watch.
     pub after: Option<Arc<Stored>>,
-    /// Whether we learned it from the answer to a write of our own.
+    /// Whether we learned it from the answer to a write of our own. Not said of a deletion: others may wait for the name.
     pub own: bool,
 }
 
@@ -139,6 +141,11 @@ impl Store {
     /// already knew as much or more.
     pub fn observe(&self, answer: Stored) -> bool {
         self.change(|contents| contents.observe(answer).into_iter().collect()) > 0
+    }
+
+    /// The answer to a deletion of our own: the object of this uid does not exist any more. Tells whether that was news.
+    pub fn gone(&self, id: &ObjectId, uid: &str) -> bool {
+        self.change(|contents| contents.gone(&name_of(id), uid).into_iter().collect()) > 0
     }
 
     /// Calls back for every stored object, then for every change, in order, and once when the store is synced. It is

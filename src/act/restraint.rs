@@ -5,10 +5,11 @@
 //! up. Never here: requests; waiting.
 
 use super::{Done, Trouble, Write};
-use crate::compare::{Action, Planned, Reason, lost};
+use crate::compare::{Action, Plan, Planned, Reason, lost};
+use crate::fetch::Live;
 use crate::object::ObjectId;
 use crate::queue::{Backoff, random};
-use crate::refusal::{Class, HeldField};
+use crate::refusal::{Class, HeldField, Refusal};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -32,6 +33,7 @@ const FORGOTTEN: Duration = Duration::from_mins(30);
 pub struct Restraints {
     edition: u64,
     refused: BTreeMap<ObjectId, Refused>,
+    undeleted: BTreeMap<ObjectId, Undeleted>,
     fights: BTreeMap<ObjectId, Fight>,
 }
 
@@ -41,6 +43,14 @@ struct Refused {
     intent: u64,
     over: Option<Over>,
     trouble: Trouble,
+    failures: u32,
+    until: Instant,
+}
+
+/// A deletion that the server refused.
+struct Undeleted {
+    over: Over,
+    refusal: Refusal,
     failures: u32,
     until: Instant,
 }
@@ -80,13 +90,15 @@ impl Fight {
 
 impl Restraints {
     /// Begins a pass. `edition` is of what a person edits in the parent: another one forgives every refusal.
-    pub(super) fn begin(&mut self, edition: u64, plan: &[Planned<'_>], now: Instant) {
+    pub(super) fn begin(&mut self, edition: u64, plan: &Plan<'_>, now: Instant) {
         if self.edition != edition {
             self.refused.clear();
+            self.undeleted.clear();
         }
         self.edition = edition;
-        let wanted = |id: &ObjectId| plan.iter().any(|planned| planned.child.id == *id);
+        let wanted = |id: &ObjectId| plan.children.iter().any(|planned| planned.child.id == *id);
         self.refused.retain(|id, _| wanted(id));
+        self.undeleted.retain(|id, _| plan.prune.iter().any(|live| live.id == *id));
         self.fights.retain(|id, fight| wanted(id) && !fight.is_over(now));
     }
 
@@ -97,13 +109,17 @@ impl Restraints {
         manager: &str,
         now: Instant,
     ) -> Option<Trouble> {
-        let (Action::Create | Action::Apply(_)) = planned.action else { return None };
+        let (Action::Create | Action::Apply(_) | Action::Recreate(_)) = planned.action else {
+            return None;
+        };
         let id = &planned.child.id;
         if let Some(refused) = self.refused.get(id).filter(|refused| refused.is_about(planned)) {
             return (now < refused.until).then(|| refused.trouble.clone());
         }
         let fight = self.fights.get_mut(id)?;
-        let repair = matches!(planned.action, Action::Apply(Reason::Drift));
+        let drift = Reason::Drift;
+        let repair =
+            planned.action == Action::Apply(drift) || planned.action == Action::Recreate(drift);
         if !repair || now >= fight.last + fight.delay() {
             return None;
         }
@@ -122,20 +138,25 @@ impl Restraints {
     ) {
         let id = &planned.child.id;
         match result {
-            Ok(Done::Written(_, Write::Applied(Reason::Drift))) => {
+            Ok(
+                Done::Written(_, Write::Applied(Reason::Drift)) | Done::Removed(Reason::Drift, ..),
+            ) => {
                 self.refused.remove(id);
                 let first = || Fight { repairs: 0, last: now, fields: Vec::new() };
                 let fight = self.fights.entry(id.clone()).or_insert_with(first);
                 fight.repairs = fight.repairs.saturating_add(1);
                 fight.last = now;
             }
-            Ok(Done::Written(_, Write::Applied(Reason::Intent))) => {
+            Ok(
+                Done::Written(_, Write::Applied(Reason::Intent))
+                | Done::Removed(Reason::Intent, ..),
+            ) => {
                 self.refused.remove(id);
                 self.fights.remove(id);
             }
             Ok(_) => drop(self.refused.remove(id)),
             Err(trouble) => {
-                if let Some(backoff) = backoff(trouble) {
+                if let Some(backoff) = backoff_of(trouble, planned.live.is_some()) {
                     let before = self.refused.get(id).filter(|refused| refused.is_about(planned));
                     let failures = before.map_or(1, |refused| refused.failures.saturating_add(1));
                     let until = now + backoff.delay(failures, random());
@@ -144,6 +165,30 @@ impl Restraints {
                 }
             }
         }
+    }
+
+    /// Why an object is not deleted now although it should be.
+    pub(super) fn holds_deletion(&self, live: &Live, now: Instant) -> Option<Refusal> {
+        let before = self.undeleted.get(&live.id)?;
+        (before.is_about(live) && now < before.until).then(|| before.refusal.clone())
+    }
+
+    /// Remembers how a deletion ended.
+    pub(super) fn note_deletion<T>(
+        &mut self,
+        live: &Live,
+        result: &Result<T, Refusal>,
+        now: Instant,
+    ) {
+        let before = self.undeleted.remove(&live.id);
+        let Err(refusal) = result else { return };
+        let Some(backoff) = backoff(&refusal.class, true) else { return };
+        let before = before.filter(|before| before.is_about(live));
+        let failures = before.map_or(1, |before| before.failures.saturating_add(1));
+        let until = now + backoff.delay(failures, random());
+        let over = over(live, refusal.class == Class::Stale);
+        let undeleted = Undeleted { over, refusal: refusal.clone(), failures, until };
+        self.undeleted.insert(live.id.clone(), undeleted);
     }
 
     /// Children that somebody else keeps changing, and which of their fields.
@@ -156,44 +201,60 @@ impl Restraints {
     /// When a child may be written again that was not at this time.
     pub(super) fn look_again(&self, begun: Instant) -> Option<Instant> {
         let refused = self.refused.values().map(|refused| refused.until);
+        let undeleted = self.undeleted.values().map(|undeleted| undeleted.until);
         let fights = self.fights.values().map(|fight| fight.last + fight.delay());
-        refused.chain(fights).filter(|at| *at > begun).min()
+        refused.chain(undeleted).chain(fights).filter(|at| *at > begun).min()
     }
 }
 
 impl Refused {
     fn new(planned: &Planned<'_>, trouble: Trouble, failures: u32, until: Instant) -> Self {
-        Self { intent: planned.child.intent, over: over(planned), trouble, failures, until }
+        let over = planned.live.map(|live| over(live, trouble.is_stale()));
+        Self { intent: planned.child.intent, over, trouble, failures, until }
     }
 
     fn is_about(&self, planned: &Planned<'_>) -> bool {
-        self.intent == planned.child.intent && self.over == over(planned)
+        let over = planned.live.map(|live| over(live, self.trouble.is_stale()));
+        self.intent == planned.child.intent && self.over == over
     }
 }
 
-/// The object that is there, and which state of it. Where a kind has generations, a status that comes and goes is no
-/// reason to try again.
+impl Undeleted {
+    fn is_about(&self, live: &Live) -> bool {
+        self.over == over(live, self.refusal.class == Class::Stale)
+    }
+}
+
+/// The object that is there, and which state of it.
 type Over = (Box<str>, u64);
 
-fn over(planned: &Planned<'_>) -> Option<Over> {
-    let stored = &planned.live?.stored;
-    let generation = stored.generation.and_then(|generation| generation.try_into().ok());
-    Some((stored.uid.clone(), generation.unwrap_or(stored.resource_version)))
+/// Where a kind has generations, a status that comes and goes is no reason to try again; unless it was exactly this version
+/// that was refused.
+fn over(live: &Live, exactly: bool) -> Over {
+    let stored = &live.stored;
+    let generation = stored.generation.filter(|_| !exactly);
+    let generation = generation.and_then(|generation| generation.try_into().ok());
+    (stored.uid.clone(), generation.unwrap_or(stored.resource_version))
 }
 
 /// How long a trouble is left alone. `None` for what passes by itself: the queue tries the whole parent again.
-fn backoff(trouble: &Trouble) -> Option<Backoff> {
-    let backstop = Backoff { base: BACKSTOP, cap: BACKSTOP };
+fn backoff_of(trouble: &Trouble, over_something: bool) -> Option<Backoff> {
     match trouble {
-        Trouble::Refused(refusal) => match refusal.class {
-            Class::Permanent => Some(backstop),
-            Class::Forbidden | Class::Unavailable | Class::NotServed | Class::Held(_) => {
-                Some(Backoff::PASS)
-            }
-            Class::NotFound | Class::Stale | Class::Transient(_) => None,
-        },
+        Trouble::Refused(refusal) => backoff(&refusal.class, over_something),
         Trouble::NotOurs(_) | Trouble::Held(_) => Some(Backoff::PASS),
-        Trouble::Unseen(_) | Trouble::Contested(_) => None,
+        Trouble::Unseen(_) | Trouble::Contested(_) | Trouble::Lost(_) => None,
+    }
+}
+
+/// A version that is out of date will be refused again until the cache has a newer one, and that is an event.
+fn backoff(class: &Class, over_something: bool) -> Option<Backoff> {
+    match class {
+        Class::Permanent => Some(Backoff { base: BACKSTOP, cap: BACKSTOP }),
+        Class::Forbidden | Class::Unavailable | Class::NotServed | Class::Held(_) => {
+            Some(Backoff::PASS)
+        }
+        Class::Stale => over_something.then_some(Backoff::PASS),
+        Class::NotFound | Class::Transient(_) => None,
     }
 }
 
@@ -203,8 +264,9 @@ mod tests {
     use crate::marks::parse_id;
     use crate::object::Gvk;
     use crate::owned::Ignored;
-    use crate::refusal::Refusal;
     use crate::render::DesiredChild;
+    use crate::rule::Policies;
+    use crate::store::Format;
     use serde_json::json;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -218,6 +280,10 @@ mod tests {
             object: json!({}),
             intent,
             ignored: Ignored::default(),
+            free: false,
+            generates: false,
+            lost: false,
+            policies: Policies::default(),
         }
     }
 
@@ -231,7 +297,8 @@ mod tests {
 
     /// Begins a pass in which the child is to be created; tells whether it may.
     fn may(restraints: &mut Restraints, child: &DesiredChild, edition: u64, now: Instant) -> bool {
-        restraints.begin(edition, &[planned(child, Action::Create)], now);
+        let children = vec![planned(child, Action::Create)];
+        restraints.begin(edition, &Plan { children, prune: Vec::new() }, now);
         restraints.holds(&planned(child, Action::Create), "us", now).is_none()
     }
 
@@ -270,6 +337,52 @@ mod tests {
             restraints.note(&planned(&one, Action::Create), &refused(class), now);
             assert!(may(&mut restraints, &one, 1, now));
         }
+    }
+
+    fn live(version: u64) -> Live {
+        let metadata = json!({"name": "web", "namespace": "shop", "uid": "u", "generation": 1,
+            "resourceVersion": version.to_string()});
+        let format = Format::new(&Gvk::parse("v1", "ConfigMap").unwrap(), true);
+        let stored = format.read(&json!({ "metadata": metadata }).to_string()).unwrap();
+        Live::new(std::sync::Arc::new(stored))
+    }
+
+    #[test]
+    fn a_version_that_is_out_of_date_is_not_written_or_deleted_again_until_there_is_another() {
+        let one = child(1);
+        let (old, new) = (live(7), live(8));
+        let write =
+            |live| Planned { child: &one, live: Some(live), action: Action::Apply(Reason::Drift) };
+        let now = Instant::now();
+        let mut restraints = Restraints::default();
+        restraints.note(&write(&old), &refused(Class::Stale), now);
+        assert!(restraints.holds(&write(&old), "us", now).is_some());
+        assert!(restraints.holds(&write(&new), "us", now).is_none());
+        assert!(
+            restraints.holds(&write(&old), "us", now + SECOND).is_none(),
+            "the watch may be dead"
+        );
+        let stale: Result<(), _> = Err(Refusal::stale("no"));
+        restraints.note_deletion(&old, &stale, now);
+        assert!(restraints.holds_deletion(&old, now).is_some());
+        assert!(restraints.holds_deletion(&new, now).is_none());
+        assert!(restraints.look_again(now).is_some_and(|at| at <= now + SECOND));
+        let kept = Plan { children: vec![write(&old)], prune: Vec::new() };
+        restraints.begin(0, &kept, now);
+        assert!(restraints.holds_deletion(&old, now).is_none(), "it is wanted again");
+    }
+
+    #[test]
+    fn a_deletion_without_rights_is_not_tried_at_each_event() {
+        let (one, later) = (live(7), live(8));
+        let now = Instant::now();
+        let mut restraints = Restraints::default();
+        let forbidden: Result<(), _> =
+            Err(Refusal { class: Class::Forbidden, message: "no".into() });
+        restraints.note_deletion(&one, &forbidden, now);
+        assert!(restraints.holds_deletion(&later, now).is_some(), "only its status changed");
+        restraints.note_deletion(&one, &Ok(()), now);
+        assert!(restraints.holds_deletion(&later, now).is_none());
     }
 
     #[test]

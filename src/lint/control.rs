@@ -52,7 +52,7 @@ pub(super) fn given_away(flows: &Flows<'_>) -> Vec<Problem> {
                 Some((sources.find(from_parent)?, written))
             });
             if let Some((source, written)) = found {
-                let kind = &flows.rule.parent.gvk.kind;
+                let kind = &flows.rule.parent.gvk().kind;
                 warnings.push(warning(power, &said(&source, written), sink, kind));
             }
         }

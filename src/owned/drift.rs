@@ -49,6 +49,7 @@ impl Walk {
         match both {
             _ if !fields.is_leaf() => self.parts(fields, both, trail, cursor),
             [Some(_), Some(_)] if fields.is_presence() => {}
+            _ if fields.is_hollow() => {}
             both => self.values(both, trail, cursor),
         }
     }

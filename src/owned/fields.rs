@@ -16,7 +16,19 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FieldSet {
     children: Box<[Child]>,
-    presence: bool,
+    presence: Presence,
+}
+
+/// What of a leaf is ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Presence {
+    /// The whole value.
+    #[default]
+    Whole,
+    /// Only that a map is there.
+    Map,
+    /// The same, but the server stores an empty map as nothing: it is there as soon as somebody puts something into it.
+    Hollow,
 }
 
 /// One owned step and what is owned below it.
@@ -34,7 +46,12 @@ impl FieldSet {
 
     /// Whether this leaf owns only that a map is there (see [`FieldSet::presence_where_empty`]).
     pub(super) fn is_presence(&self) -> bool {
-        self.presence && self.is_leaf()
+        self.presence != Presence::Whole && self.is_leaf()
+    }
+
+    /// Whether not even that counts, since the map was not there although we sent it.
+    pub(super) fn is_hollow(&self) -> bool {
+        self.presence == Presence::Hollow && self.is_leaf()
     }
 
     /// What is owned below a map's key.
@@ -53,6 +70,13 @@ impl FieldSet {
             let ends = rest.is_empty() || (child.below.is_leaf() && rest.starts_with(['.', '[']));
             ends || child.below.owns(rest)
         })
+    }
+
+    /// As `FieldsV1`, without the `.` entries.
+    pub(super) fn to_fields_v1(&self) -> Value {
+        let children = self.children.iter();
+        let pairs = children.map(|child| (child.step.to_fields_v1(), child.below.to_fields_v1()));
+        Value::Object(pairs.collect())
     }
 
     pub(super) fn children(&self) -> &[Child] {
@@ -141,7 +165,26 @@ impl FieldSet {
     }
 
     fn has_presence(&self) -> bool {
-        self.is_presence() || self.children.iter().any(|child| child.below.has_presence())
+        (self.is_presence() && !self.is_hollow())
+            || self.children.iter().any(|child| child.below.has_presence())
+    }
+
+    /// Marks those of the leaves that count by presence which are not there in the server's answer.
+    pub(super) fn hollow_where_absent(&mut self, live: Option<&Value>) {
+        if self.is_presence() && live.is_none() {
+            self.presence = Presence::Hollow;
+        }
+        let list = live.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let owners =
+            list.iter().enumerate().map(|(at, element)| (self.element(at, element), element));
+        let elements: Vec<(Option<usize>, &Value)> = owners.collect();
+        for (at, child) in self.children.iter_mut().enumerate() {
+            let live = match &child.step {
+                Step::Field(name) => live.and_then(|live| live.get(&**name)),
+                _ => elements.iter().find(|(owner, _)| *owner == Some(at)).map(|(_, live)| *live),
+            };
+            child.below.hollow_where_absent(live);
+        }
     }
 
     /// Marks the leaves where the intent is an empty map: there we own that the map exists, not what the server and
@@ -152,7 +195,9 @@ impl FieldSet {
     /// foreign key takes the leaf from us: see [`FieldSet::keeps_presence`].
     pub(super) fn presence_where_empty(&mut self, intent: &Value) {
         if self.is_leaf() {
-            self.presence = intent.as_object().is_some_and(serde_json::Map::is_empty);
+            if intent.as_object().is_some_and(serde_json::Map::is_empty) {
+                self.presence = Presence::Map;
+            }
             return;
         }
         match intent {
@@ -219,7 +264,7 @@ impl<'de> Visitor<'de> for Fields {
             }
         }
         children.sort_unstable_by(|a, b| a.step.order(&b.step));
-        Ok(FieldSet { children: children.into_boxed_slice(), presence: false })
+        Ok(FieldSet { children: children.into_boxed_slice(), presence: Presence::Whole })
     }
 }
 

@@ -204,6 +204,18 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_map_is_not_lost_to_those_who_own_parts_of_it() {
+        let theirs = |fields: Value| json!({"managedFields": [{"manager": "x", "fieldsV1": {"f:a": fields}}]});
+        let told = |live: Value, fields: Value| {
+            let live = json!({"a": live, "metadata": theirs(fields)});
+            found_in(&json!({"a": {}}), &json!({}), &live, &Ignored::default())
+        };
+        assert!(told(json!({"b": 1}), json!({"f:b": {}})).is_empty());
+        assert_eq!(told(json!({"b": 1}), json!({})), ["a is no longer ours"], "it is one whole");
+        assert_eq!(told(json!({}), json!({"f:b": {}})), ["a is no longer ours"]);
+    }
+
+    #[test]
     fn another_shape_than_the_entry_is_not_owned() {
         let fields = json!({"f:a": {"f:b": {}}});
         assert_eq!(found(&json!({"a": "x"}), &fields), ["a is no longer ours"]);

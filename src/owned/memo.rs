@@ -41,6 +41,7 @@ impl Memo {
     pub fn of(intent: &Value, entry: &Entry<'_>, live: &Value, ignored: &Ignored) -> Option<Self> {
         let mut fields = entry.fields()?;
         fields.presence_where_empty(intent);
+        fields.hollow_where_absent(Some(live));
         let projection = project(&fields, live, ignored);
         Some(Self { fields: Arc::new(fields), fingerprint: entry.fingerprint, projection })
     }
@@ -97,6 +98,20 @@ mod tests {
         assert_eq!(is(&less, json!({"a": 1, "b": 2})), Drift::Ownership, "and back");
         let wiped = json!({"metadata": {}, "spec": {"a": 1, "b": 2}});
         assert_eq!(drift(&wanted, &before, &wiped), Drift::Ownership);
+    }
+
+    #[test]
+    fn a_map_that_the_server_stores_as_nothing_is_anybodys_to_fill() {
+        let wanted = json!({"a": {}, "l": [{"n": "x", "m": {}}]});
+        let key = r#"k:{"n":"x"}"#;
+        let fields = json!({"f:a": {}, "f:l": {key: {"f:n": {}, "f:m": {}}}});
+        let stored = json!({"l": [{"n": "x"}]});
+        let before = object(&fields, &stored);
+        let filled = json!({"a": {"theirs": 1}, "l": [{"n": "x", "m": {"theirs": 1}}]});
+        assert_eq!(drift(&wanted, &before, &object(&fields, &filled)), Drift::None);
+        assert_eq!(drift(&wanted, &before, &object(&fields, &stored)), Drift::None, "and empty it");
+        let kept = object(&fields, &wanted);
+        assert_eq!(drift(&wanted, &kept, &before), Drift::Values, "it was there");
     }
 
     #[test]

@@ -46,6 +46,16 @@ impl Step {
         }
     }
 
+    /// As a key of `FieldsV1`.
+    pub(super) fn to_fields_v1(&self) -> String {
+        match self {
+            Self::Field(name) => format!("f:{name}"),
+            Self::Key(key) => format!("k:{}", key.to_element()),
+            Self::Value(value) => format!("v:{value}"),
+            Self::Index(index) => format!("i:{index}"),
+        }
+    }
+
     /// In the notation of conflicts: `.name`, `[name="app"]`, `[="member"]`, `[0]`.
     pub(super) fn as_the_server_writes(&self) -> String {
         match self {

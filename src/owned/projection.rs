@@ -47,6 +47,7 @@ impl Projection {
     fn owned(&mut self, fields: &FieldSet, live: Option<&Value>, cursor: &Cursor<'_>) {
         match live {
             _ if !fields.is_leaf() => self.parts(fields, live, cursor),
+            _ if fields.is_hollow() => {}
             None => self.mark(Mark::Absent),
             Some(_) if fields.is_presence() => self.mark(Mark::Present),
             Some(value) => self.value(value, cursor),

@@ -7,7 +7,7 @@
 //! and have none in common.
 
 use super::{Loaded, Rule};
-use crate::object::GroupKind;
+use crate::object::{GroupKind, Gvk};
 use crate::problem::Problem;
 use crate::source::Place;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,7 +28,7 @@ pub(super) fn refuse(loaded: &mut Loaded) {
 /// A rule that writes its parents' status.
 struct Writer<'r> {
     name: &'r Arc<str>,
-    kind: GroupKind,
+    kinds: Vec<GroupKind>,
     namespaces: &'r [String],
     /// What it puts in front of its conditions and around its fields.
     prefix: Option<&'r str>,
@@ -40,16 +40,16 @@ impl<'r> Writer<'r> {
         let status = rule.status.as_ref()?;
         Some(Self {
             name: &rule.name,
-            kind: rule.parent.gvk.group_kind(),
+            kinds: rule.parent.kinds.iter().map(Gvk::group_kind).collect(),
             namespaces: &rule.parent.namespaces,
-            prefix: None,
+            prefix: Some(status.prefix.as_str()).filter(|prefix| !prefix.is_empty()),
             place: &status.place,
         })
     }
 
     fn clashes_with(&self, other: &Self) -> bool {
         self.name != other.name
-            && self.kind == other.kind
+            && self.kinds.iter().any(|kind| other.kinds.contains(kind))
             && self.prefix == other.prefix
             && meet(self.namespaces, other.namespaces)
     }
@@ -66,7 +66,10 @@ fn clashes(writers: &[Writer<'_>]) -> Vec<(Arc<str>, Problem)> {
         let other = writers.iter().find(|other| writer.clashes_with(other))?;
         let message = format!(
             "rule `{}` writes the status of {} objects, and so does rule `{}` at {}",
-            writer.name, writer.kind, other.name, other.place
+            writer.name,
+            list(writer.kinds.iter().filter(|kind| other.kinds.contains(kind))),
+            other.name,
+            other.place
         );
         let hint = match writer.prefix {
             None => "let one rule write it: give every other one a `status.prefix`, or no `status`",
@@ -76,6 +79,10 @@ fn clashes(writers: &[Writer<'_>]) -> Vec<(Arc<str>, Problem)> {
         Some((Arc::clone(writer.name), problem))
     };
     writers.iter().filter_map(of).collect()
+}
+
+fn list<'k>(kinds: impl Iterator<Item = &'k GroupKind>) -> String {
+    kinds.map(ToString::to_string).collect::<Vec<_>>().join(" and ")
 }
 
 /// From a parent's kind to a child's.
@@ -99,8 +106,10 @@ fn edges(rules: &[Arc<Rule>]) -> Vec<Edge<'_>> {
     let mut edges = Vec::new();
     for rule in rules {
         for (to, child) in of(rule) {
-            let from = rule.parent.gvk.group_kind();
-            edges.push(Edge { rule, from, to, place: &rule.children[child].place });
+            for from in rule.parent.kinds.iter().map(Gvk::group_kind) {
+                let (to, place) = (to.clone(), &rule.children[child].place);
+                edges.push(Edge { rule, from, to, place });
+            }
         }
     }
     edges
@@ -179,7 +188,7 @@ mod tests {
                 .enumerate()
                 .map(|(at, rule)| Writer {
                     name: &names[at],
-                    kind: GroupKind { group: "x.io".into(), kind: rule.0.into() },
+                    kinds: vec![GroupKind { group: "x.io".into(), kind: rule.0.into() }],
                     namespaces: &namespaces[at],
                     prefix: rule.2,
                     place: &place,

@@ -3,6 +3,7 @@
 //! In: a compiled rule. Out: problems that refuse it. Pure. Never here: example parents, and what is only odd, which
 //! [`crate::lint`] tells.
 
+mod adopt;
 pub(crate) mod flows;
 mod literals;
 pub(crate) mod naming;
@@ -20,9 +21,10 @@ pub(super) fn problems(rule: &Rule) -> Vec<Problem> {
     let flows = Flows::of(rule);
     let found = [
         roots::unknown(&flows),
-        secrets::leaks(&flows, reveals(rule)),
+        secrets::leaks(&flows, rule.reveal),
         unstable::names(&flows),
         literals::illegal(&flows),
+        adopt::any_name(&flows),
     ];
     let mut problems: Vec<Problem> = Vec::new();
     for problem in found.into_iter().flatten() {
@@ -32,9 +34,4 @@ pub(super) fn problems(rule: &Rule) -> Vec<Problem> {
         }
     }
     problems
-}
-
-/// Whether a rule says that what it takes from Secrets may be seen. No rule can say so yet.
-fn reveals(_: &Rule) -> bool {
-    false
 }

@@ -26,6 +26,16 @@ pub(super) struct Contents {
     /// The highest version that the stream has passed: all before it has been heard.
     pub(super) delivered: u64,
     pub(super) synced: bool,
+    /// Objects that we deleted and of which the stream has yet to say so; no list is empty.
+    gone: BTreeMap<Name, Vec<Gone>>,
+}
+
+/// An object that is not there any more, though the stream may still tell of it.
+#[derive(Clone)]
+struct Gone {
+    uid: Box<str>,
+    /// In which it was shown last: it was deleted later than that.
+    version: u64,
 }
 
 impl Contents {
@@ -36,14 +46,21 @@ impl Contents {
             index,
             delivered: 0,
             synced: false,
+            gone: BTreeMap::new(),
         }
     }
 
     /// Items of a list taken at `version`; the list may have more.
     pub(super) fn page(&mut self, version: u64, items: Vec<Stored>) -> Vec<Change> {
         let rewound = self.rewound(version);
+        if rewound {
+            self.gone.clear();
+        }
         let mut changes = Vec::new();
         for item in items {
+            if self.is_gone(&item) {
+                continue;
+            }
             let known = self.objects.get(&name_of(&item.id));
             let keep = |stored: &Arc<Stored>| {
                 stored.same(&item) || (!rewound && stored.resource_version > item.resource_version)
@@ -63,6 +80,11 @@ impl Contents {
             (!outlives && !names.contains(name)).then(|| name.clone())
         };
         let gone: Vec<Name> = self.objects.iter().filter_map(gone).collect();
+        // The stream tells of the deletion of what was listed, and of all that was made later.
+        self.gone.retain(|name, gone| {
+            gone.retain(|gone| gone.version > version || names.contains(name));
+            !rewound && !gone.is_empty()
+        });
         self.delivered = version;
         self.synced = true;
         gone.iter().filter_map(|name| self.take(name)).collect()
@@ -71,6 +93,9 @@ impl Contents {
     /// The stream says that an object is there, or has changed.
     pub(super) fn applied(&mut self, object: Stored) -> Option<Change> {
         self.bookmark(object.resource_version);
+        if self.is_gone(&object) {
+            return None;
+        }
         let known = self.objects.get(&name_of(&object.id));
         let news = known.is_none_or(|stored| stored.resource_version < object.resource_version);
         news.then(|| self.put(object))
@@ -79,6 +104,12 @@ impl Contents {
     /// The stream says that an object is gone since `version`, or no longer selected.
     pub(super) fn deleted(&mut self, name: &Name, version: u64) -> Option<Change> {
         self.bookmark(version);
+        if let Some(gone) = self.gone.get_mut(name) {
+            gone.retain(|gone| gone.version > version);
+            if gone.is_empty() {
+                self.gone.remove(name);
+            }
+        }
         let known = self.objects.get(name)?;
         (known.resource_version <= version).then(|| self.take(name)).flatten()
     }
@@ -90,12 +121,21 @@ impl Contents {
 
     /// The answer to a write of our own.
     pub(super) fn observe(&mut self, answer: Stored) -> Option<Change> {
-        if answer.resource_version <= self.delivered {
+        if answer.resource_version <= self.delivered || self.is_gone(&answer) {
             return None;
         }
         let known = self.objects.get(&name_of(&answer.id));
         let news = known.is_none_or(|stored| stored.resource_version < answer.resource_version);
         news.then(|| Change { own: true, ..self.put(answer) })
+    }
+
+    /// The answer to a deletion of our own: the object with this uid is gone for good. Of what is not shown there is nothing
+    /// to know: the stream has told of its end, or will tell of it from beginning to end.
+    pub(super) fn gone(&mut self, name: &Name, uid: &str) -> Option<Change> {
+        let shown = self.objects.get(name).filter(|stored| *stored.uid == *uid)?;
+        let gone = Gone { uid: uid.into(), version: shown.resource_version };
+        self.gone.entry(name.clone()).or_default().push(gone);
+        self.take(name)
     }
 
     /// All objects of which `index` says this.
@@ -104,6 +144,12 @@ impl Contents {
         let first = (Arc::from(key), (Arc::clone(&empty), empty));
         let range = self.indexed.range(first..).take_while(|(other, _)| &**other == key);
         range.filter_map(|(_, name)| self.objects.get(name).cloned()).collect()
+    }
+
+    /// Whether this is a state from before an object of its name went that we deleted.
+    fn is_gone(&self, told: &Stored) -> bool {
+        let gone = self.gone.get(&name_of(&told.id)).map(Vec::as_slice).unwrap_or_default();
+        gone.iter().any(|gone| gone.uid == told.uid || told.resource_version < gone.version)
     }
 
     /// A list is a consistent read that begins after all that was delivered. If it is older, the server's history was

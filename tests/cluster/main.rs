@@ -11,8 +11,10 @@
 mod control_plane;
 mod dev;
 mod groups;
+mod inputs;
 mod kinds;
 mod lifecycle;
+mod policies;
 mod quiet;
 mod repair;
 mod restraint;
@@ -21,6 +23,7 @@ mod sandbox;
 mod schema;
 mod shorthand;
 mod status;
+mod traps;
 mod trouble;
 mod wake;
 mod world;
@@ -64,6 +67,14 @@ fn usual_life() -> Vec<Trial> {
         lifecycle::a_child_that_is_no_longer_wanted_is_pruned_and_only_that_one,
         lifecycle::the_children_of_a_deleted_parent_go,
         groups::each_item_has_its_objects_and_a_change_writes_only_what_it_concerns,
+        inputs::an_input_is_waited_for_and_its_changes_reach_its_readers,
+        inputs::a_list_from_selected_namespaces_is_followed_item_by_item,
+        inputs::parents_of_several_kinds_are_selected_by_their_labels,
+        policies::children_that_no_owner_reference_reaches_go_before_their_parent,
+        policies::what_a_rule_keeps_is_left_behind_without_our_marks,
+        policies::children_are_updated_as_their_rule_says,
+        policies::generated_values_are_made_once,
+        policies::an_object_that_is_nobodys_is_adopted_if_the_rule_says_so,
         repair::a_deleted_child_comes_back,
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
@@ -74,6 +85,7 @@ fn usual_life() -> Vec<Trial> {
 /// What goes wrong, and what becomes of it.
 fn trouble_of_all_sorts() -> Vec<Trial> {
     trials![
+        traps::every_trap_of_the_catalogue,
         trouble::a_template_error_names_its_place_and_stops_only_its_parent,
         trouble::of_two_parents_the_first_keeps_the_child_and_the_second_says_who_has_it,
         wake::a_stripped_label_comes_back_with_one_write,
@@ -106,7 +118,7 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         safety::a_new_intent_takes_nothing_from_others,
         kinds::a_rule_may_change_while_its_passes_run,
         wake::a_renamed_child_is_the_new_object,
-        restraint::an_edited_service_port_is_told_once,
+        restraint::an_edited_service_port_is_repaired,
         restraint::a_value_that_admission_changes_is_no_drift,
         kinds::a_status_subresource_may_come_after_its_rule,
         kinds::a_childs_namespace_may_come_after_its_parent,

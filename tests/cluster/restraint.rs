@@ -188,9 +188,9 @@ pub(crate) async fn a_paused_parent_is_left_alone() {
     sandbox.stop().await;
 }
 
-/// A port of a Service that was edited by hand is another port to server-side apply, which adds ours and is refused. It is
-/// told, and not asked for again.
-pub(crate) async fn an_edited_service_port_is_told_once() {
+/// A port of a Service that was edited by hand is another port to server-side apply, which adds ours and is refused: the
+/// list is mended, then applied.
+pub(crate) async fn an_edited_service_port_is_repaired() {
     let rule = rule("edited-port");
     let bad = "\
 apiVersion: v1
@@ -202,15 +202,20 @@ spec: {ports: [{name: http, port: 80}], selector: {a: b}}
     let mut sandbox = Sandbox::with("edited-port", &rule, &templates).await;
     sandbox.webapp_is("shop", json!({"image": "a"})).await;
     sandbox.until_ready("shop").await;
-    let mut ports = sandbox.get("Service", "shop-bad").await["spec"]["ports"].clone();
-    ports[0]["port"] = json!(81);
-    sandbox.edit("Service", "shop-bad", json!({"spec": {"ports": ports}})).await;
-    let message = stalled(&sandbox).await;
-    assert!(message.contains("bad: ") && message.contains("spec.ports[1].name"), "{message}");
-    assert_eq!(passes(&sandbox, "/services/shop-bad").await, [0; 0]);
-    ports[0]["port"] = json!(80);
-    sandbox.edit("Service", "shop-bad", json!({"spec": {"ports": ports}})).await;
+    let before = sandbox.requests().len();
+    let port = |number: u16| json!([{"name": "http", "port": number, "protocol": "TCP", "targetPort": 80}]);
+    sandbox.edit("Service", "shop-bad", json!({"spec": {"ports": port(81)}})).await;
+    let is_repaired = |object: &Value| object["spec"]["ports"] == port(80);
+    sandbox.until("Service", "shop-bad", "is repaired", is_repaired).await;
     sandbox.until_ready("shop").await;
+    let requests = sandbox.requests().split_off(before);
+    let codes: Vec<u64> = requests
+        .iter()
+        .filter(|request| request.uri.contains("/services/shop-bad"))
+        .map(|request| request.code)
+        .collect();
+    assert_eq!(codes, [422, 200, 200], "a refused apply, a patch of the list, an apply");
+
     sandbox.stop().await;
 }
 

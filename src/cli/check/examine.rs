@@ -35,7 +35,13 @@ type Sighting = (&'static str, String, Vec<String>);
 pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
     let mut examined = Examined::default();
     for rule in &loaded.rules {
-        for gvk in std::iter::once(&rule.parent.gvk).chain(rule.kinds()) {
+        for gvk in rule
+            .parent
+            .kinds
+            .iter()
+            .chain(rule.kinds())
+            .chain(rule.inputs.iter().map(|input| &input.gvk))
+        {
             examined.knows(gvk, kinds);
         }
         examined.note(rule_findings(rule, &kinds.types));
@@ -43,9 +49,10 @@ pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
     for document in loaded.crds.iter().chain(&loaded.examples) {
         examined.document(document, kinds);
     }
+    let others: Vec<Value> = loaded.examples.iter().map(|example| example.object.clone()).collect();
     for example in &loaded.examples {
         for rule in loaded.rules.iter().filter(|rule| rule.is_for(&example.object)) {
-            examined.pass(rule, example, kinds);
+            examined.pass(rule, example, &others, kinds);
         }
     }
     examined
@@ -100,9 +107,9 @@ impl Examined {
     }
 
     /// One rule and one parent.
-    fn pass(&mut self, rule: &Rule, example: &Example, kinds: &Known) {
+    fn pass(&mut self, rule: &Rule, example: &Example, others: &[Value], kinds: &Known) {
         self.rendered += 1;
-        let preview = match Preview::of(rule, &example.object, kinds) {
+        let preview = match Preview::of(rule, &example.object, others, kinds) {
             Ok(preview) => preview,
             Err(problem) => {
                 self.note([problem.at(example.place.clone())]);
@@ -114,8 +121,8 @@ impl Examined {
             self.child(&preview, child, kinds);
         }
         if let Some(status) = &rule.status {
-            let gvk = &rule.parent.gvk;
-            for finding in check_status(&kinds.types, gvk, &preview.status_fields()) {
+            let Some(gvk) = Gvk::of(&example.object) else { return };
+            for finding in check_status(&kinds.types, &gvk, &preview.status_fields()) {
                 let place = place_in_status(status, &finding);
                 self.finding(&gvk.kind, &finding, Some(place));
             }

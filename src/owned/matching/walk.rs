@@ -101,6 +101,13 @@ impl Walk<'_> {
                     }
                 }
             }
+            // Where an empty map is stored as nothing, whoever puts something into it takes the empty one from us.
+            Value::Object(_) => {
+                let filled = live.and_then(Value::as_object).is_some_and(|map| !map.is_empty());
+                if !(filled && self.entries.own_parts(&trail.path())) {
+                    self.report(Mismatch::NotOwned, trail);
+                }
+            }
             Value::Array(list) => {
                 let mut elements = list.iter().enumerate();
                 let wanted = elements.any(|(at, item)| cursor.element(at, item).is_some());

@@ -7,7 +7,7 @@
 
 use crate::object::Gvk;
 use crate::path::{Leg, Path};
-use crate::rule::{Because, ChildRule, Rule};
+use crate::rule::{Because, ChildRule, InputRule, Rule};
 use crate::template::{ANY, EACH, LineTemplate, Sink, Source, Sources, Study};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,6 +23,8 @@ pub(crate) struct Flows<'r> {
     pub(crate) top: Study,
     /// The `let` of each group.
     pub(crate) groups: Vec<Study>,
+    /// The names and selectors of inputs.
+    pub(crate) inputs: Vec<Study>,
     /// The template of each child.
     pub(crate) children: Vec<Study>,
     /// `status.fields`.
@@ -47,6 +49,12 @@ impl<'r> Flows<'r> {
             rule,
             top: body(&rule.let_body),
             groups: rule.groups.iter().map(|group| body(&group.let_body)).collect(),
+            inputs: rule
+                .inputs
+                .iter()
+                .flat_map(InputRule::lines)
+                .map(|line| templates.study_line(line))
+                .collect(),
             children: rule.children.iter().map(|child| templates.study(&child.template)).collect(),
             fields: status.map_or_else(nothing, |status| body(&status.fields)),
             messages: messages(rule).map(|message| templates.study_line(message)).collect(),
@@ -123,6 +131,9 @@ impl<'r> Flows<'r> {
         let mut path = match items.source.of() {
             child if self.rule.child(child).is_some() => {
                 vec!["children".to_owned(), child.to_owned()]
+            }
+            input if self.rule.input(input).is_some() => {
+                vec!["inputs".to_owned(), input.to_owned()]
             }
             other => vec![other.to_owned()],
         };

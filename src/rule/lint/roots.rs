@@ -27,7 +27,12 @@ pub(super) fn unknown(flows: &Flows<'_>) -> Vec<Problem> {
         look(study, &["let"], Some(at), flows.rule.groups[at].outer);
     }
     for (child, study) in flows.templates() {
-        look(study, &["let", "generated"], child.group, child.group);
+        let more: &[&str] =
+            if child.generate.is_empty() { &["let"] } else { &["let", "generated"] };
+        look(study, more, child.group, child.group);
+    }
+    for study in &flows.inputs {
+        look(study, &["let"], None, None);
     }
     for study in &flows.messages {
         look(study, &["let"], None, None);
@@ -56,7 +61,10 @@ impl Names<'_> {
                 let ids: Vec<&str> = rule.children.iter().map(|child| &*child.id).collect();
                 self.of_ids("unknown-child", "child", id, &ids, reading)
             }
-            ("inputs", Some(id)) => self.of_ids("unknown-input", "input", id, &[], reading),
+            ("inputs", Some(id)) => {
+                let ids: Vec<&str> = rule.inputs.iter().map(|input| &*input.id).collect();
+                self.of_ids("unknown-input", "input", id, &ids, reading)
+            }
             ("conditions", Some(kind)) => {
                 let conditions = rule.status.iter().flat_map(|status| &status.conditions);
                 let kinds: Vec<&str> =
@@ -127,11 +135,14 @@ impl Names<'_> {
             "self" => "`self` can be read in comparisons alone".to_owned(),
             _ => format!("nothing here is called `{root}`"),
         };
+        let rule = self.flows.rule;
         let hint = match root {
             "let" => "compute it once with `{% set name = … %}`".to_owned(),
-            id if self.flows.rule.child(id).is_some() => {
-                format!("a child is read as `children.{id}`")
+            "generated" => {
+                "a child that says with `generate` which values can read them".to_owned()
             }
+            id if rule.input(id).is_some() => format!("an input is read as `inputs.{id}`"),
+            id if rule.child(id).is_some() => format!("a child is read as `children.{id}`"),
             _ => match closest(root, self.known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", self.known.join(", ")),

@@ -4,10 +4,10 @@
 //! `stringData` of a Secret. Pure.
 //!
 //! Secret is what is below `data` and `stringData` of a parent, child or input of kind Secret, a Secret as a whole, and what
-//! is generated for a child; a Secret's metadata, type and keys are not. A hash of it may flow anywhere. The answer errs on the safe side: a value that may come from
-//! a Secret does, whatever was done to it on the way. What a condition decides by a secret (`{% if … == "x" %}`) is not
-//! followed, nor is a YAML alias (`*name`) within one document. A template that is too large to be walked through is
-//! refused where there are secrets.
+//! is generated for a child; a Secret's metadata, type and keys are not. A hash of it may flow anywhere. The answer errs on
+//! the safe side: a value that may come from a Secret does, whatever was done to it on the way. What a condition decides by
+//! a secret (`{% if … == "x" %}`) is not followed, nor is a YAML alias (`*name`) within one document. A template that is
+//! too large to be walked through is refused where there are secrets.
 
 use super::flows::{Flows, kinds_of, landing, said, steps};
 use crate::object::Gvk;
@@ -20,23 +20,22 @@ const OPEN: [&str; 5] = ["metadata", "type", "kind", "apiVersion", "immutable"];
 /// Fields of a Secret that hold what is in it.
 const CLOSED: [&str; 2] = ["data", "stringData"];
 
-/// What templates call values that are made once for a child.
-const GENERATED: &str = "generated";
-
 /// Names under which templates find secrets: inputs of kind Secret belong here too.
 struct Roots(Vec<Vec<String>>);
 
 impl Roots {
     fn of(flows: &Flows<'_>) -> Self {
         let rule = flows.rule;
-        let mut reads = flows.children.iter().flat_map(|study| &study.reads);
-        let generated = reads.any(|read| read.path[0] == GENERATED);
-        let generated = generated.then(|| vec![GENERATED.to_owned()]);
-        let parent = rule.parent.gvk.is_secret().then(|| vec!["parent".to_owned()]);
+        let parent = rule.parent.kinds.iter().any(Gvk::is_secret);
+        let parent = parent.then(|| vec!["parent".to_owned()]);
         let secret = |child: &&crate::rule::ChildRule| child.kinds.iter().any(Gvk::is_secret);
         let children = rule.children.iter().filter(secret);
         let children = children.map(|child| vec!["children".to_owned(), child.id.to_string()]);
-        Self(generated.into_iter().chain(parent).chain(children).collect())
+        let inputs = rule.inputs.iter().filter(|input| input.gvk.is_secret());
+        let inputs = inputs.map(|input| vec!["inputs".to_owned(), input.id.to_string()]);
+        let generated = rule.children.iter().any(|child| !child.generate.is_empty());
+        let generated = generated.then(|| vec!["generated".to_owned()]);
+        Self(parent.into_iter().chain(children).chain(inputs).chain(generated).collect())
     }
 
     /// Whether a value has something in it that is secret.

@@ -6,7 +6,11 @@ use crate::store::Format;
 use std::collections::VecDeque;
 
 fn object(name: &str, version: u64) -> Stored {
-    let metadata = format!(r#"{{"name":"{name}","uid":"u","resourceVersion":"{version}"}}"#);
+    object_of(name, version, "u")
+}
+
+fn object_of(name: &str, version: u64, uid: &str) -> Stored {
+    let metadata = format!(r#"{{"name":"{name}","uid":"{uid}","resourceVersion":"{version}"}}"#);
     format().read(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap()
 }
 
@@ -85,6 +89,49 @@ fn an_answer_that_took_the_object_out_of_the_watch_does_not_bring_it_back() {
     assert!(contents.deleted(&name("a"), 15).is_some());
     assert!(contents.observe(object("a", 15)).is_none());
     assert_eq!((shown(&contents).as_str(), contents.delivered), ("", 15));
+}
+
+#[test]
+fn what_we_deleted_is_not_shown_again_while_the_stream_is_behind() {
+    let mut contents = synced_at(10);
+    contents.applied(object_of("a", 11, "first"));
+    let change = contents.gone(&name("a"), "first").unwrap();
+    assert!(change.after.is_none() && !change.own, "others may wait for the name");
+    assert!(contents.gone(&name("a"), "first").is_none(), "told once");
+    assert!(contents.observe(object_of("a", 12, "first")).is_none(), "a late answer");
+    assert!(contents.applied(object_of("a", 12, "first")).is_none(), "a late event");
+    assert!(contents.page(12, vec![object_of("a", 12, "first")]).is_empty(), "a late list");
+    assert!(contents.listed(12, &HashSet::from([name("a")])).is_empty());
+    assert_eq!(shown(&contents), "");
+    // It is made anew, deleted and made anew once more before the stream tells of anything.
+    assert!(contents.observe(object_of("a", 14, "second")).is_some());
+    assert!(contents.gone(&name("a"), "second").is_some());
+    assert!(contents.observe(object_of("a", 16, "third")).is_some());
+    assert!(contents.deleted(&name("a"), 13).is_none());
+    assert!(contents.applied(object_of("a", 14, "second")).is_none());
+    assert!(contents.deleted(&name("a"), 15).is_none());
+    assert!(contents.applied(object_of("a", 16, "third")).is_none());
+    assert_eq!(shown(&contents), "a@16");
+    assert!(contents.gone.is_empty(), "nothing is remembered once the stream has passed it");
+}
+
+#[test]
+fn a_deletion_that_is_not_ours_to_know_is_not_remembered() {
+    let mut contents = synced_at(10);
+    contents.applied(object_of("a", 11, "other"));
+    assert!(contents.gone(&name("a"), "first").is_none(), "another object of that name");
+    assert!(contents.gone(&name("b"), "first").is_none());
+    assert_eq!(shown(&contents), "a@11");
+    assert!(contents.gone.is_empty());
+    // A list that does not name it ends the wait for its event, and so does a restored backup.
+    for version in [12, 5] {
+        contents.delivered = 10;
+        contents.observe(object_of("a", 11, "other"));
+        contents.gone(&name("a"), "other");
+        assert!(contents.page(version, vec![]).is_empty());
+        contents.listed(version, &HashSet::new());
+        assert!(contents.gone.is_empty(), "{version}");
+    }
 }
 
 #[test]
@@ -178,8 +225,8 @@ fn an_object_keeps_its_one_name_however_often_it_changes() {
     assert!(Arc::ptr_eq(&key.1, &stored.id.name));
 }
 
-/// A server with the objects `a` and `b`, one watch on it, and a writer that hears the answers to its writes late or
-/// never. Every interleaving is walked through.
+/// A server with the objects `a` and `b`, one watch on it, and a writer that hears the answers to its writes and deletions
+/// late or never, and deletes only what is shown. Every interleaving is walked through.
 #[derive(Clone)]
 struct World {
     contents: Contents,
@@ -205,6 +252,13 @@ enum Op {
 impl World {
     fn happened(&self, version: u64) -> Op {
         self.history[usize::try_from(version).unwrap() - 1]
+    }
+
+    /// The object as it is at a version, with a uid of its own since it was last made.
+    fn object(&self, name: &str, version: u64) -> Stored {
+        let deleted = |v: &u64| self.happened(*v) == Op::Delete(object_name(name));
+        let made_after = (1..=version).rev().find(deleted).unwrap_or(0);
+        object_of(name, version, &format!("{name}-{made_after}"))
     }
 
     /// The version of an object at a version of the server.
@@ -252,17 +306,31 @@ impl World {
         when(self.listing.is_none() && delivered < self.now, &|world| {
             let version = delivered + 1;
             let change = match world.happened(version) {
-                Op::Write(object_name) => world.contents.applied(object(object_name, version)),
+                Op::Write(object_name) => {
+                    world.contents.applied(world.object(object_name, version))
+                }
                 Op::Delete(object_name) => world.contents.deleted(&name(object_name), version),
             };
             world.tell(change);
         });
         for version in 1..=self.now {
-            let Op::Write(written) = self.happened(version) else {
-                continue;
+            let op = self.happened(version);
+            let possible = match op {
+                Op::Write(_) => true,
+                Op::Delete(deleted) => {
+                    let uid = self.object(deleted, version - 1).uid;
+                    let shown = self.contents.objects.get(&name(deleted));
+                    shown.is_some_and(|shown| shown.uid == uid)
+                }
             };
-            when(!self.answered.contains(&version), &|world| {
-                let change = world.contents.observe(object(written, version));
+            when(possible && !self.answered.contains(&version), &|world| {
+                let change = match op {
+                    Op::Write(written) => world.contents.observe(world.object(written, version)),
+                    Op::Delete(deleted) => {
+                        let uid = world.object(deleted, version - 1).uid;
+                        world.contents.gone(&name(deleted), &uid)
+                    }
+                };
                 world.tell(change);
                 world.answered.push(version);
                 world.answered.sort_unstable();
@@ -271,7 +339,8 @@ impl World {
         when(self.listing.is_none() && self.lists < 2, &|world| {
             world.listing = Some(world.now);
             world.lists += 1;
-            let items = ["a", "b"].iter().filter_map(|o| Some(object(o, world.at(o, world.now)?)));
+            let items =
+                ["a", "b"].iter().filter_map(|o| Some(world.object(o, world.at(o, world.now)?)));
             let changes = world.contents.page(world.now, items.collect());
             world.tell(changes);
         });
@@ -286,7 +355,9 @@ impl World {
 
     fn check(&self) {
         let answered = |o: &str| {
-            let of = |v: &&u64| self.happened(**v) == Op::Write(object_name(o));
+            let object = object_name(o);
+            let of =
+                |v: &&u64| [Op::Write(object), Op::Delete(object)].contains(&self.happened(**v));
             self.answered.iter().filter(of).max().copied().unwrap_or(0)
         };
         for object in ["a", "b"] {
@@ -302,7 +373,7 @@ impl World {
         }
     }
 
-    fn key(&self) -> (u64, u64, Vec<u64>, Option<u64>, u8, String) {
+    fn key(&self) -> (u64, u64, Vec<u64>, Option<u64>, u8, String, String) {
         let delivered = self.contents.delivered;
         (
             self.now,
@@ -311,6 +382,13 @@ impl World {
             self.listing,
             self.lists,
             shown(&self.contents),
+            self.contents
+                .gone
+                .values()
+                .flatten()
+                .map(|gone| &*gone.uid)
+                .collect::<Vec<_>>()
+                .join(" "),
         )
     }
 }

@@ -15,14 +15,6 @@ fn with_creds(more: &str) -> String {
 const FLOWS: &[(&str, &str, &[&str])] = &[
     (MAP, "data:\n  {% for key in children.creds.data %}\n  {{ key }}: a\n  {% endfor %}\n", &[]),
     (MAP, "data: {a: {{ children.creds.data|keys|join(',') }}}\n", &[]),
-    (SECRET, "stringData: {a: {{ generated.password }}}\n", &[]),
-    (
-        MAP,
-        "data: {a: {{ generated.password }}}\n",
-        &[
-            "secret-flow a.yaml:4:14: `generated.password` is secret, and comes into `data.a` of a ConfigMap",
-        ],
-    ),
     (
         MAP,
         "data:\n  {% for value in children.creds.data|values %}\n  a: {{ value }}\n  {% endfor %}\n",
@@ -160,4 +152,15 @@ fn a_template_that_cannot_be_followed_is_refused_where_there_are_secrets() {
         &["template-too-large r0.yaml:7:12: the templates here"],
         "recursion",
     );
+}
+
+#[test]
+fn what_is_generated_stays_in_its_secret() {
+    let children = "  children:\n    - {id: a, template: a.yaml, generate: {password: {}}}\n";
+    let rule = rule_of("r", "App", children);
+    let data = format!("{SECRET}stringData: {{a: \"p={{{{ generated.password }}}}\"}}\n");
+    assert_eq!(refused(&rule, &data), [""; 0]);
+    let label = data.replace("{name: s}", "{name: s, annotations: {p: {{ generated.password }}}}");
+    let expected = "secret-flow a.yaml:3:41: `generated.password` is secret, and comes into `metadata.annotations.p` of a Secret";
+    begin(&refused(&rule, &label), &[expected], &label);
 }
