@@ -5,8 +5,8 @@
 //! A template is walked once without values: every branch is taken, one after the other, a loop is gone through once,
 //! includes and macros are followed. What comes out is a text with placeholders, whose lines tell where each value
 //! lands. It says too much rather than too little: a value that may come from one of two places comes from both, and a
-//! call gives everything that it is given. Three things are no flow: what a condition decides, the key that something is
-//! looked up by, and how often a loop goes round.
+//! call gives everything that it is given. Some things are no flow: what a condition decides, the key that something is
+//! looked up by, how often a loop goes round, and how long something is.
 
 mod expression;
 mod outline;

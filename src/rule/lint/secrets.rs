@@ -6,8 +6,8 @@
 //! Secret is what is below `data` and `stringData` of a parent, child or input of kind Secret, a Secret as a whole, and what
 //! is generated for a child; a Secret's metadata, type and keys are not. A hash of it may flow anywhere. The answer errs on
 //! the safe side: a value that may come from a Secret does, whatever was done to it on the way. What a condition decides by
-//! a secret (`{% if … == "x" %}`) is not followed, nor is a YAML alias (`*name`) within one document. A template that is
-//! too large to be walked through is refused where there are secrets.
+//! a secret (`{% if … == "x" %}`) and how long one is are not followed, nor is a YAML alias (`*name`) within one document.
+//! A template that is too large to be walked through is refused where there are secrets.
 
 use super::flows::{Flows, kinds_of, landing, said, steps};
 use crate::object::Gvk;
@@ -51,12 +51,15 @@ fn tells(root: &[String], path: &[String]) -> bool {
         return false;
     }
     let rest = || path.iter().skip(root.len());
-    for (step, next) in rest().zip(rest().skip(1).map(Some).chain([None])) {
+    for (at, (step, next)) in rest().zip(rest().skip(1).map(Some).chain([None])).enumerate() {
         let of_other_kind =
             step.split_once('/').is_some_and(|(kind, _)| !kind.is_empty() && kind != "Secret");
-        // Keys are no secret, wherever they are.
-        if of_other_kind || OPEN.contains(&step.as_str()) || step == EACH {
+        if of_other_kind || OPEN.contains(&step.as_str()) {
             return false;
+        }
+        // What a loop gets of a map is a key, and that is no secret; of a list of inputs it is a Secret.
+        if step == EACH && next.is_none() {
+            return at == 0 && root.first().is_some_and(|root| root == "inputs");
         }
         if CLOSED.contains(&step.as_str()) {
             return next.is_none_or(|next| next != EACH);
@@ -180,7 +183,6 @@ mod tests {
 
     #[test]
     fn what_is_in_a_secret_is_secret_and_what_is_said_of_it_is_not() {
-        let root: Vec<String> = vec!["children".into(), "creds".into()];
         for (path, expected) in [
             ("children.creds.data.password", true),
             ("children.creds.stringData", true),
@@ -204,9 +206,17 @@ mod tests {
             ("children.creds.type", false),
             ("children.other.data.x", false),
             ("parent.data", false),
+            ("inputs.creds.*.data.x", true),
+            ("inputs.creds.#.data.x", true),
+            ("inputs.creds.#.data.#", false),
+            ("inputs.creds.#.metadata.name", false),
+            ("inputs.creds.#", true),
+            ("inputs.creds", true),
+            ("inputs.#", false),
         ] {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-            assert_eq!(tells(&root, &path), expected, "{path:?}");
+            let root = ["children", "inputs"].map(|root| vec![root.to_owned(), "creds".into()]);
+            assert_eq!(root.iter().any(|root| tells(root, &path)), expected, "{path:?}");
         }
     }
 }

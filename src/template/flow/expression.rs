@@ -188,12 +188,26 @@ impl<'t> Walker<'t> {
         if PARTS.contains(&filter.name) {
             return sources.any().into();
         }
-        if filter.name == "keys" {
-            return sources.each().into();
+        match filter.name {
+            "keys" => return sources.each().into(),
+            "length" | "count" => return Value::default(),
+            "map" if attribute(&filter.args).is_some() => {
+                let steps = attribute(&filter.args).unwrap_or_default().split('.');
+                return steps.fold(sources.any(), |sources, step| sources.step(step)).into();
+            }
+            _ => {}
         }
         sources.add(&more);
         if SAME.contains(&filter.name) { sources.into() } else { sources.mixed().into() }
     }
+}
+
+/// What `map(attribute="a.b")` takes of each element.
+fn attribute<'a>(args: &'a [CallArg<'_>]) -> Option<&'a str> {
+    args.iter().find_map(|argument| match argument {
+        CallArg::Kwarg("attribute", Expr::Const(path)) => path.value.as_str(),
+        _ => None,
+    })
 }
 
 /// Captured text that is moved to the right; it stays what it is.

@@ -77,6 +77,12 @@ fn values_flow_through_expressions_and_statements() {
             vec!["a <- x"],
         ),
         ("a: {{ x|default({})|items }}", vec!["a <- x"]),
+        ("a: {{ x|map(attribute='y.z')|join(',') }}", vec!["a <- ~x.*.y.z"]),
+        ("a: {{ x|map('upper')|list }}", vec!["a <- ~x"]),
+        (
+            "a: {{ x|length }}{{ x|keys }}{{ x|values|first }}",
+            vec!["a <- ", "a <- x.#", "a <- x.*.*"],
+        ),
         ("a: {{ range(3) }}{{ omit }}", vec!["a <- ", "a <- "]),
     ] {
         assert_eq!(flows(text, &[]), expected, "{text}");

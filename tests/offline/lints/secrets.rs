@@ -164,3 +164,38 @@ fn what_is_generated_stays_in_its_secret() {
     let expected = "secret-flow a.yaml:3:41: `generated.password` is secret, and comes into `metadata.annotations.p` of a Secret";
     begin(&refused(&rule, &label), &[expected], &label);
 }
+
+#[test]
+fn the_secrets_of_a_list_are_told_from_their_names() {
+    let inputs = "  inputs: [{id: creds, apiVersion: v1, kind: Secret, labelSelector: {}}]\n";
+    for (body, expected) in [
+        ("{% for s in inputs.creds %}\n  {{ s.metadata.name }}: a\n{% endfor %}\n", vec![]),
+        (
+            "  a: {{ inputs.creds|map(attribute='metadata.name')|join(',') }}{{ inputs.creds|length }}\n",
+            vec![],
+        ),
+        (
+            "{% for s in inputs.creds %}\n  a: {{ s.data.x }}\n{% endfor %}\n",
+            vec!["secret-flow a.yaml:6:9: `inputs.creds[*].data.x` is secret"],
+        ),
+        (
+            "  a: {{ inputs.creds|map(attribute='data.x')|join(',') }}\n",
+            vec!["secret-flow a.yaml:5:9: `inputs.creds[*].data.x`"],
+        ),
+        (
+            "{% for s in inputs.creds %}\n  a: {{ s|to_json }}\n{% endfor %}\n",
+            vec!["secret-flow a.yaml:6:9: `inputs.creds[*]` is secret"],
+        ),
+    ] {
+        begin(&refused(&one(inputs), &format!("{MAP}data:\n{body}")), &expected, body);
+    }
+    let group = "  children:\n    - forEach: {of: creds, path: \"$\", key: \"$.metadata.name\", item: s}\n      children:\n        - {id: a, template: a.yaml}\n";
+    let rule = rule_of("r", "App", &format!("{inputs}{group}"));
+    assert_eq!(refused(&rule, &format!("{MAP}data: {{a: {{{{ s.metadata.name }}}}}}\n")), [""; 0]);
+    let expected = "secret-flow a.yaml:4:14: `inputs.creds[*].data.x` (through `s.data`) is secret";
+    begin(
+        &refused(&rule, &format!("{MAP}data: {{a: {{{{ s.data.x }}}}}}\n")),
+        &[expected],
+        "items",
+    );
+}
