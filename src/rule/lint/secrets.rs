@@ -9,7 +9,7 @@
 //! a secret (`{% if … == "x" %}`) and how long one is are not followed, nor is a YAML alias (`*name`) within one document.
 //! A template that is too large to be walked through is refused where there are secrets.
 
-use super::flows::{Flows, kinds_of, landing, said, steps};
+use super::flows::{Flows, kinds_of, landing, said, shown, steps};
 use crate::object::Gvk;
 use crate::problem::Problem;
 use crate::template::{ANY, EACH, Sink, Source, Sources};
@@ -110,6 +110,7 @@ pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
         });
     }
     problems.extend(quoted(flows, &roots));
+    problems.extend(keys(flows, &roots));
     problems
 }
 
@@ -163,6 +164,20 @@ fn quoted(flows: &Flows<'_>, roots: &Roots) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Groups whose items are told apart by a secret: keys are in labels and messages.
+fn keys<'f>(flows: &'f Flows<'_>, roots: &'f Roots) -> impl Iterator<Item = Problem> + 'f {
+    flows.rule.groups.iter().enumerate().filter_map(|(at, group)| {
+        let key = group.key.as_ref()?;
+        let path = std::iter::once(group.item.to_string()).chain(steps(key)).collect();
+        let written = Source { path, hashed: false, whole: true };
+        let mut sources = flows.resolve(&written, Some(at)).into_iter();
+        let source = sources.find(|source| roots.tells(source))?;
+        let message = format!("`{}` is secret, and is the key of an item here", shown(&source.path));
+        let hint = "keys are seen in labels and messages: take one that may be seen, such as `$.metadata.name`";
+        Some(Problem::new("secret-flow", message).at(group.place.clone()).hint(hint))
+    })
 }
 
 /// Whether a place of a Secret is one for secrets.

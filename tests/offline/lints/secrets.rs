@@ -198,4 +198,7 @@ fn the_secrets_of_a_list_are_told_from_their_names() {
         &[expected],
         "items",
     );
+    let keyed = rule_of("r", "App", &format!("{inputs}{group}").replace("metadata.name", "data.x"));
+    let expected = "secret-flow r0.yaml:8:34: `inputs.creds[*].data.x` is secret, and is the key of an item here";
+    begin(&refused(&keyed, MAP), &[expected], "keys");
 }
