@@ -78,6 +78,8 @@ pub enum Command {
     /// the kind can have. Known are the built-in kinds, the `CustomResourceDefinitions` in the rules folder and those of
     /// --crds. Warnings tell what works and is odd: templates that nothing uses, powers that whoever may write a parent
     /// gets, Jobs that would run again for ever.
+    ///
+    /// Exit codes: 0 no errors, 1 the files could not be read, 2 wrong usage, 3 there are errors.
     Check(check::CheckArguments),
     /// Print the children a rule wants for a parent; needs no cluster.
     ///
