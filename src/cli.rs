@@ -76,7 +76,8 @@ pub enum Command {
     /// Renders every example parent of the rules folder and checks it, its children and the definitions with what is known
     /// of their kinds: fields that do not exist or hold the wrong type, and paths of rules and templates that no object of
     /// the kind can have. Known are the built-in kinds, the `CustomResourceDefinitions` in the rules folder and those of
-    /// --crds.
+    /// --crds. Warnings tell what works and is odd: templates that nothing uses, powers that whoever may write a parent
+    /// gets, Jobs that would run again for ever.
     ///
     /// Exit codes: 0 no errors, 1 the files could not be read, 2 wrong usage, 3 there are errors.
     Check(check::CheckArguments),

@@ -40,7 +40,7 @@ pub use context::{Awaits, Context, Part};
 pub use failure::Failure;
 use failure::Sheets;
 use fill::Fault;
-pub use flow::{ANY, Literal, Sink, Source, Sources, Spot, Study};
+pub use flow::{ANY, EACH, Literal, Reading, Sink, Source, Sources, Spot, Study};
 pub use language::{Entry, EntryKind, Example, FUEL, entries};
 use minijinja::{Environment, Error, OutputSpan};
 pub use reference::reference;

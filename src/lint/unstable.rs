@@ -18,7 +18,7 @@ pub(super) fn fields(flows: &Flows<'_>) -> Vec<Problem> {
                 child.id
             );
             warnings.push(Problem::warning("unstable-field", message).at(sink.place.clone()).hint(
-                "every child is written again at each edit: take the fields that it depends on, such as \
+                "the child is written again at each edit: take the fields that it depends on, such as \
                  `parent.spec.config|to_json|sha256`",
             ));
         }

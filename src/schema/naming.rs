@@ -110,7 +110,7 @@ fn word(text: &str) -> Option<String> {
 }
 
 /// What helps where a value is not fit to be a name.
-const NAME_HINT: &str = "the filter `dns_label` makes a name of any text";
+const NAME_HINT: &str = "in a template, the filter `dns_label` makes a name of any text";
 
 /// Every name, key and value of an object that the server would refuse. `is_defined` says that a definition of the kind is
 /// at hand.
@@ -205,7 +205,7 @@ fn labels(map: &Map<String, Value>, at: &Location, findings: &mut Vec<Finding>) 
 
 /// What helps where a value is not fit to be that of a label.
 pub(crate) const VALUE_HINT: &str =
-    "an annotation takes any text; the filter `dns_label` makes a legal value of it";
+    "an annotation takes any text; in a template, the filter `dns_label` makes a legal value of it";
 
 fn finding(path: Location, code: &'static str, message: String, hint: Option<&str>) -> Finding {
     Finding { path, code, message, hint: hint.map(str::to_owned) }

@@ -5,8 +5,8 @@
 //! A template is walked once without values: every branch is taken, one after the other, a loop is gone through once,
 //! includes and macros are followed. What comes out is a text with placeholders, whose lines tell where each value
 //! lands. It says too much rather than too little: a value that may come from one of two places comes from both, and a
-//! call gives everything that it is given. Three things are no flow: what a condition decides, the key that something is
-//! looked up by, and how often a loop goes round.
+//! call gives everything that it is given. Some things are no flow: what a condition decides, the key that something is
+//! looked up by, how often a loop goes round, and how long something is.
 
 mod expression;
 mod outline;
@@ -14,7 +14,7 @@ mod syntax;
 mod value;
 mod walk;
 
-use super::sheet::{Origin, Read};
+use super::sheet::Origin;
 use super::{BodyTemplate, DocumentsTemplate, Line, LineTemplate, Templates, language};
 use crate::source::Place;
 use minijinja::machinery::{ast, parse};
@@ -24,6 +24,9 @@ pub use value::{Source, Sources};
 
 /// A step to an element of a list, or one that is computed.
 pub const ANY: &str = "*";
+
+/// A step to what a loop gets: an element of a list, or a key of a map.
+pub const EACH: &str = "#";
 
 /// Stack for the walk; the parser needs the most of it.
 const STACK: usize = 32 << 20;
@@ -36,7 +39,20 @@ pub struct Study {
     /// Texts that it writes as they stand.
     pub literals: Vec<Literal>,
     /// The names that it reads and does not give a value itself, with the steps that follow; each place once.
-    pub reads: Vec<Read>,
+    pub reads: Vec<Reading>,
+    /// Whether that is everything: a template can be too large to be walked through, with macros that call each other.
+    pub complete: bool,
+}
+
+/// A name that a template reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The name and the steps that follow it, up to one that is computed.
+    pub path: Vec<String>,
+    /// Where it is read.
+    pub place: Place,
+    /// Whether it may be missing there: in a condition, in front of `default` or `is defined`, within `get`.
+    pub optional: bool,
 }
 
 /// A value that a template writes.
@@ -110,7 +126,7 @@ impl Templates {
     /// What flows into a line of text; the paths are empty.
     pub fn study_line(&self, template: &LineTemplate) -> Study {
         match &template.line {
-            Line::Literal(_) => Study::default(),
+            Line::Literal(_) => Study { complete: true, ..Study::default() },
             Line::Template(name) => {
                 let mut study = self.study_of(name);
                 study.literals.clear();
@@ -122,7 +138,7 @@ impl Templates {
         }
     }
 
-    /// Nothing, should the machine have no thread left: whoever needs a proof does not get one from here.
+    /// Nothing, and not complete, should the machine have no thread left.
     fn study_of(&self, name: &str) -> Study {
         let builder = thread::Builder::new().name("study".to_owned()).stack_size(STACK);
         thread::scope(|scope| {

@@ -151,53 +151,70 @@ fn circles_of_rules_are_refused_and_named() {
     }
 }
 
+const NAMES: &[(&str, &[&str])] = &[
+    ("data: {a: {{ parent.spec.x }}{{ let.a }}{{ rule }}}\n", &[]),
+    ("data: {a: {{ children.b.metadata.name }}}\n", &[]),
+    (
+        "data: {a: {{ parnet.spec.x }}}\n",
+        &["unknown-name a.yaml:4:14: nothing here is called `parnet` (did you mean `parent`?)"],
+    ),
+    (
+        "{% if paren is defined %}\n{% endif %}\n",
+        &["unknown-name a.yaml:4:7: nothing here is called `paren`"],
+    ),
+    (
+        "data: {a: {{ a.metadata.name }}}\n",
+        &["unknown-name a.yaml:4:14: nothing here is called `a` (a child is read as `children.a`)"],
+    ),
+    (
+        "data: {a: {{ children.bb.x }}{{ children['q'] }}}\n",
+        &[
+            "unknown-child a.yaml:4:14: there is no child `bb` in this rule (did you mean `b`?)",
+            "unknown-child a.yaml:4:33: there is no child `q` in this rule",
+        ],
+    ),
+    (
+        "data: {a: {{ inputs.x }}}\n",
+        &["unknown-input a.yaml:4:14: there is no input `x` in this rule"],
+    ),
+    (
+        "data: {a: {{ conditions.Good }}}\n",
+        &["unknown-name a.yaml:4:14: `conditions` can be read in `status.fields` alone"],
+    ),
+    ("data:\n{% for parnet in parent.x %}\n  {{ parnet }}: a\n{% endfor %}\n", &[]),
+    ("{% macro m(parnet) %}{{ parnet }}{% endmacro %}\ndata: {a: {{ m(1) }}}\n", &[]),
+    ("{% set parnet = 1 %}\ndata: {a: {{ parnet }}}\n", &[]),
+    (
+        "data: {a: {{ let.labels.x }}, b: {{ let.lables.x }}, c: {{ let.other }}}\n",
+        &[
+            "unknown-let a.yaml:4:37: `let` has no `lables` (did you mean `labels`?)",
+            "unknown-let a.yaml:4:60: `let` has no `other` (there are: a, labels)",
+        ],
+    ),
+    // A template that several rules share asks whether a name is there.
+    ("data: {a: {{ let.other|default(1) }}, b: {{ let.third if let.third.x }}}\n", &[]),
+    ("{% if item is defined and children.other %}\ndata: {a: {{ item.x }}}\n{% endif %}\n", &[]),
+    (
+        "{% if let.lables %}\n{% endif %}\n{% if children.c is defined %}\n{% endif %}\n",
+        &[
+            "unknown-let a.yaml:4:7: `let` has no `lables` (did you mean `labels`?)",
+            "unknown-child a.yaml:6:7: there is no child `c` in this rule (did you mean `a`?)",
+        ],
+    ),
+    ("data: {a: {{ item.x }}}\n", &["unknown-name a.yaml:4:14: nothing here is called `item`"]),
+];
+
 #[test]
 fn names_that_nothing_has_are_shown_where_they_are_read() {
-    for (template, expected) in [
-        ("data: {a: {{ parent.spec.x }}{{ let.a }}{{ rule }}}\n", vec![]),
-        ("data: {a: {{ children.b.metadata.name }}}\n", vec![]),
-        (
-            "data: {a: {{ parnet.spec.x }}}\n",
-            vec![
-                "unknown-name a.yaml:4:14: nothing here is called `parnet` (did you mean `parent`?)",
-            ],
-        ),
-        (
-            "{% if paren is defined %}\n{% endif %}\n",
-            vec!["unknown-name a.yaml:4:7: nothing here is called `paren`"],
-        ),
-        (
-            "data: {a: {{ a.metadata.name }}}\n",
-            vec![
-                "unknown-name a.yaml:4:14: nothing here is called `a` (a child is read as `children.a`)",
-            ],
-        ),
-        (
-            "data: {a: {{ children.bb.x }}{{ children['q'] }}}\n",
-            vec![
-                "unknown-child a.yaml:4:14: there is no child `bb` in this rule (did you mean `b`?)",
-                "unknown-child a.yaml:4:33: there is no child `q` in this rule",
-            ],
-        ),
-        (
-            "data: {a: {{ inputs.x }}}\n",
-            vec!["unknown-input a.yaml:4:14: there is no input `x` in this rule"],
-        ),
-        (
-            "data: {a: {{ conditions.Good }}}\n",
-            vec!["unknown-name a.yaml:4:14: `conditions` can be read in `status.fields` alone"],
-        ),
-        ("data:\n{% for parnet in parent.x %}\n  {{ parnet }}: a\n{% endfor %}\n", vec![]),
-        ("{% macro m(parnet) %}{{ parnet }}{% endmacro %}\ndata: {a: {{ m(1) }}}\n", vec![]),
-        ("{% set parnet = 1 %}\ndata: {a: {{ parnet }}}\n", vec![]),
-        (
-            "data: {a: {{ item.x }}}\n",
-            vec!["unknown-name a.yaml:4:14: nothing here is called `item`"],
-        ),
-    ] {
+    for (template, expected) in NAMES {
         let other = "    - {id: b, inline: \"apiVersion: v1\\nkind: Pod\\nmetadata: {name: b}\"}\n";
-        begin(&refused(&one(other), &format!("{MAP}{template}")), &expected, template);
+        let rule = one(&format!("{other}  let: |\n    a: 1\n    labels: {{x: 2}}\n"));
+        begin(&refused(&rule, &format!("{MAP}{template}")), expected, template);
     }
+}
+
+#[test]
+fn a_variable_of_a_loop_is_known_in_what_the_loop_includes() {
     let included = [
         ("a.yaml", "{% for port in parent.p %}{% include 'b.yaml' %}{% endfor %}"),
         ("b.yaml", ""),

@@ -8,7 +8,7 @@
 use crate::object::Gvk;
 use crate::path::{Leg, Path};
 use crate::rule::{Because, ChildRule, InputRule, Rule};
-use crate::template::{ANY, LineTemplate, Sink, Source, Sources, Study};
+use crate::template::{ANY, EACH, LineTemplate, Sink, Source, Sources, Study};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -40,8 +40,9 @@ impl<'r> Flows<'r> {
     /// Looks at every template of a rule.
     pub(crate) fn of(rule: &'r Rule) -> Self {
         let templates = &rule.templates;
+        let nothing = || Study { complete: true, ..Study::default() };
         let body = |body: &Option<_>| {
-            body.as_ref().map(|body| templates.study_body(body)).unwrap_or_default()
+            body.as_ref().map_or_else(nothing, |body| templates.study_body(body))
         };
         let status = rule.status.as_ref();
         let mut flows = Self {
@@ -55,7 +56,7 @@ impl<'r> Flows<'r> {
                 .map(|line| templates.study_line(line))
                 .collect(),
             children: rule.children.iter().map(|child| templates.study(&child.template)).collect(),
-            fields: status.map(|status| body(&status.fields)).unwrap_or_default(),
+            fields: status.map_or_else(nothing, |status| body(&status.fields)),
             messages: messages(rule).map(|message| templates.study_line(message)).collect(),
             lets: Lets::new(),
             group_lets: Vec::new(),
@@ -95,6 +96,15 @@ impl<'r> Flows<'r> {
             lets.entry(ANY.to_owned()).or_default().extend(any);
         }
         lets
+    }
+
+    /// The names of `let` at a place; nothing if they are computed, or could be.
+    pub(crate) fn let_names(&self, group: Option<usize>) -> Option<Vec<&str>> {
+        let nesting = self.rule.nesting(group);
+        let mut bodies = nesting.iter().map(|at| &self.groups[*at]).chain([&self.top]);
+        let names = self.lets_at(group);
+        let all = bodies.all(|study| study.complete) && !names.contains_key(ANY);
+        all.then(|| names.keys().map(String::as_str).collect())
     }
 
     fn lets_at(&self, group: Option<usize>) -> &Lets {
@@ -191,7 +201,7 @@ pub(crate) fn shown(path: &[String]) -> String {
         let dot = if at == 0 { "" } else { "." };
         // Writing to a string cannot fail.
         let _ = match step.as_str() {
-            ANY => write!(text, "[*]"),
+            ANY | EACH => write!(text, "[*]"),
             step if plain => write!(text, "{dot}{step}"),
             step => write!(text, "[{step:?}]"),
         };

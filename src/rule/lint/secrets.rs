@@ -3,16 +3,16 @@
 //! In: what flows where in a rule. Out: a problem for each value of a Secret that flows anywhere but into `data` or
 //! `stringData` of a Secret. Pure.
 //!
-//! Secret is what is below `data` and `stringData` of a parent, child or input of kind Secret, and a Secret as a whole; its
-//! metadata and type are not. A hash of it may flow anywhere. The answer errs on the safe side: a value that may come from
-//! a Secret does, whatever was done to it on the way. What a condition decides by a secret (`{% if … == "x" %}`), and
-//! the keys that a Secret has, are not followed.
+//! Secret is what is below `data` and `stringData` of a parent, child or input of kind Secret, a Secret as a whole, and what
+//! is generated for a child; a Secret's metadata, type and keys are not. A hash of it may flow anywhere. The answer errs on
+//! the safe side: a value that may come from a Secret does, whatever was done to it on the way. What a condition decides by
+//! a secret (`{% if … == "x" %}`) and how long one is are not followed, nor is a YAML alias (`*name`) within one document.
+//! A template that is too large to be walked through is refused where there are secrets.
 
-use super::flows::{Flows, kinds_of, landing, said, steps};
+use super::flows::{Flows, kinds_of, landing, said, shown, steps};
 use crate::object::Gvk;
 use crate::problem::Problem;
-use crate::rule::Rule;
-use crate::template::{ANY, Sink, Source, Sources};
+use crate::template::{ANY, EACH, Sink, Source, Sources};
 
 /// Fields of a Secret that tell nothing of what is in it.
 const OPEN: [&str; 5] = ["metadata", "type", "kind", "apiVersion", "immutable"];
@@ -20,11 +20,12 @@ const OPEN: [&str; 5] = ["metadata", "type", "kind", "apiVersion", "immutable"];
 /// Fields of a Secret that hold what is in it.
 const CLOSED: [&str; 2] = ["data", "stringData"];
 
-/// Names under which templates find Secrets.
+/// Names under which templates find secrets: inputs of kind Secret belong here too.
 struct Roots(Vec<Vec<String>>);
 
 impl Roots {
-    fn of(rule: &Rule) -> Self {
+    fn of(flows: &Flows<'_>) -> Self {
+        let rule = flows.rule;
         let parent = rule.parent.kinds.iter().any(Gvk::is_secret);
         let parent = parent.then(|| vec!["parent".to_owned()]);
         let secret = |child: &&crate::rule::ChildRule| child.kinds.iter().any(Gvk::is_secret);
@@ -32,7 +33,8 @@ impl Roots {
         let children = children.map(|child| vec!["children".to_owned(), child.id.to_string()]);
         let inputs = rule.inputs.iter().filter(|input| input.gvk.is_secret());
         let inputs = inputs.map(|input| vec!["inputs".to_owned(), input.id.to_string()]);
-        let generated = std::iter::once(vec!["generated".to_owned()]);
+        let generated = rule.children.iter().any(|child| !child.generate.is_empty());
+        let generated = generated.then(|| vec!["generated".to_owned()]);
         Self(parent.into_iter().chain(children).chain(inputs).chain(generated).collect())
     }
 
@@ -48,14 +50,19 @@ fn tells(root: &[String], path: &[String]) -> bool {
     if !both.all(|(root, step)| root == step || step == ANY) {
         return false;
     }
-    for step in path.iter().skip(root.len()) {
+    let rest = || path.iter().skip(root.len());
+    for (at, (step, next)) in rest().zip(rest().skip(1).map(Some).chain([None])).enumerate() {
         let of_other_kind =
             step.split_once('/').is_some_and(|(kind, _)| !kind.is_empty() && kind != "Secret");
         if of_other_kind || OPEN.contains(&step.as_str()) {
             return false;
         }
+        // What a loop gets of a map is a key, and that is no secret; of a list of inputs it is a Secret.
+        if step == EACH && next.is_none() {
+            return at == 0 && root.first().is_some_and(|root| root == "inputs");
+        }
         if CLOSED.contains(&step.as_str()) {
-            return true;
+            return next.is_none_or(|next| next != EACH);
         }
     }
     true
@@ -63,11 +70,11 @@ fn tells(root: &[String], path: &[String]) -> bool {
 
 /// Every value of a Secret that goes astray, unless the rule says that it may.
 pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
-    let roots = Roots::of(flows.rule);
-    if reveal {
+    let roots = Roots::of(flows);
+    if reveal || roots.0.is_empty() {
         return Vec::new();
     }
-    let mut problems = Vec::new();
+    let mut problems: Vec<Problem> = too_large(flows).collect();
     let mut look = |sources: &Sources, group: Option<usize>, tell: &dyn Fn(&str) -> Problem| {
         let ways = sources.iter().flat_map(|written| {
             let resolved = flows.resolve(written, group).into_iter();
@@ -103,7 +110,23 @@ pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
         });
     }
     problems.extend(quoted(flows, &roots));
+    problems.extend(keys(flows, &roots));
     problems
+}
+
+/// Templates that cannot be followed to the end.
+fn too_large<'f>(flows: &'f Flows<'_>) -> impl Iterator<Item = Problem> + 'f {
+    let rule = flows.rule;
+    let children = flows.templates().map(|(child, study)| (&child.place, study));
+    let groups = rule.groups.iter().map(|group| &group.place).zip(&flows.groups);
+    let status = rule.status.iter().map(|status| (&status.place, &flows.fields));
+    let top = rule.children.iter().map(|child| &child.place).take(1).zip([&flows.top]);
+    let all = children.chain(groups).chain(status).chain(top);
+    all.filter(|(_, study)| !study.complete).map(|(place, _)| {
+        let message = "the templates here are too large to tell where secrets go";
+        let hint = "let fewer macros and includes call each other";
+        Problem::new("template-too-large", message).at(place.clone()).hint(hint)
+    })
 }
 
 /// Comparisons that would quote a secret in the sentence that explains them. Of a Secret itself they quote nothing.
@@ -143,6 +166,20 @@ fn quoted(flows: &Flows<'_>, roots: &Roots) -> Vec<Problem> {
     problems
 }
 
+/// Groups whose items are told apart by a secret: keys are in labels and messages.
+fn keys<'f>(flows: &'f Flows<'_>, roots: &'f Roots) -> impl Iterator<Item = Problem> + 'f {
+    flows.rule.groups.iter().enumerate().filter_map(|(at, group)| {
+        let key = group.key.as_ref()?;
+        let path = std::iter::once(group.item.to_string()).chain(steps(key)).collect();
+        let written = Source { path, hashed: false, whole: true };
+        let mut sources = flows.resolve(&written, Some(at)).into_iter();
+        let source = sources.find(|source| roots.tells(source))?;
+        let message = format!("`{}` is secret, and is the key of an item here", shown(&source.path));
+        let hint = "keys are seen in labels and messages: take one that may be seen, such as `$.metadata.name`";
+        Some(Problem::new("secret-flow", message).at(group.place.clone()).hint(hint))
+    })
+}
+
 /// Whether a place of a Secret is one for secrets.
 fn holds(sink: &Sink) -> bool {
     sink.spot.path.first().is_some_and(|step| CLOSED.contains(&step.as_str()))
@@ -161,7 +198,6 @@ mod tests {
 
     #[test]
     fn what_is_in_a_secret_is_secret_and_what_is_said_of_it_is_not() {
-        let root: Vec<String> = vec!["children".into(), "creds".into()];
         for (path, expected) in [
             ("children.creds.data.password", true),
             ("children.creds.stringData", true),
@@ -171,6 +207,11 @@ mod tests {
             ("children.*", true),
             ("children.*.data.x", true),
             ("children.creds.*", true),
+            ("children.creds.data.#", false),
+            ("children.creds.#", false),
+            ("children.#", false),
+            ("children.creds.data.x.#", true),
+            ("children.creds.data.*.#", true),
             ("children.creds.blue.data.x", true),
             ("children.creds.blue.metadata.name", false),
             ("children.creds.Secret/a.data.x", true),
@@ -180,9 +221,17 @@ mod tests {
             ("children.creds.type", false),
             ("children.other.data.x", false),
             ("parent.data", false),
+            ("inputs.creds.*.data.x", true),
+            ("inputs.creds.#.data.x", true),
+            ("inputs.creds.#.data.#", false),
+            ("inputs.creds.#.metadata.name", false),
+            ("inputs.creds.#", true),
+            ("inputs.creds", true),
+            ("inputs.#", false),
         ] {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-            assert_eq!(tells(&root, &path), expected, "{path:?}");
+            let root = ["children", "inputs"].map(|root| vec![root.to_owned(), "creds".into()]);
+            assert_eq!(root.iter().any(|root| tells(root, &path)), expected, "{path:?}");
         }
     }
 }

@@ -6,14 +6,14 @@ use super::super::check;
 use super::syntax::written;
 use super::value::Sources;
 use super::walk::{Local, Scope, Value, Walker};
-use super::{ANY, Read};
+use super::{ANY, Reading};
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, CallType, Expr, UnaryOpKind};
 
 /// Filters after which nothing but a hash is left.
 const HASHES: [&str; 1] = ["sha256"];
 
 /// Filters that give the value itself, or a list of its parts.
-const SAME: [&str; 13] = [
+const SAME: [&str; 12] = [
     "default",
     "d",
     "list",
@@ -22,15 +22,14 @@ const SAME: [&str; 13] = [
     "reverse",
     "merge",
     "items",
-    "values",
     "select",
     "reject",
     "selectattr",
     "rejectattr",
 ];
 
-/// Filters that give an element.
-const PARTS: [&str; 2] = ["first", "last"];
+/// Filters that give an element, or all of them.
+const PARTS: [&str; 3] = ["first", "last", "values"];
 
 impl<'t> Walker<'t> {
     pub(super) fn expression(&mut self, expr: &'t Expr<'t>) -> Value {
@@ -61,12 +60,12 @@ impl<'t> Walker<'t> {
                 self.all(std::iter::once(&compare.expr).chain(others)).mixed().into()
             }
             Expr::IfExpr(choice) => {
-                self.expression(&choice.test_expr);
+                self.tolerant(&choice.test_expr);
                 self.all(std::iter::once(&choice.true_expr).chain(&choice.false_expr)).into()
             }
             Expr::Filter(_) => self.filtered(expr, Value::default()),
             Expr::Test(test) => {
-                self.expression(&test.expr);
+                self.tolerant(&test.expr);
                 self.arguments(&test.args);
                 Value::default()
             }
@@ -102,10 +101,19 @@ impl<'t> Walker<'t> {
     }
 
     fn read(&mut self, path: Vec<String>, expr: &Expr<'t>) {
-        let read = Read { path, place: self.place(&written(expr)) };
-        if !self.reads.contains(&read) {
-            self.reads.push(read);
+        let optional = self.optional;
+        let reading = Reading { path, place: self.place(&written(expr)), optional };
+        if !self.reads.contains(&reading) {
+            self.reads.push(reading);
         }
+    }
+
+    /// An expression that may meet something missing.
+    pub(super) fn tolerant(&mut self, expr: &'t Expr<'t>) -> Value {
+        let before = std::mem::replace(&mut self.optional, true);
+        let value = self.expression(expr);
+        self.optional = before;
+        value
     }
 
     /// A chain of accesses: what it begins with is read together with its steps.
@@ -163,10 +171,15 @@ impl<'t> Walker<'t> {
         let Expr::Filter(filter) = expr else { return self.expression(expr) };
         let value = match &filter.expr {
             Some(inner @ Expr::Filter(_)) => self.filtered(inner, captured),
+            Some(inner) if matches!(filter.name, "default" | "d") => self.tolerant(inner),
             Some(inner) => self.expression(inner),
             None => captured,
         };
         let more = self.arguments(&filter.args);
+        if let ("indent", Some(text)) = (filter.name, &value.text) {
+            let text = Some(indented(text, &filter.args).into());
+            return Value { sources: value.sources, text };
+        }
         let mut sources = value.sources;
         if HASHES.contains(&filter.name) {
             sources.add(&more);
@@ -175,9 +188,42 @@ impl<'t> Walker<'t> {
         if PARTS.contains(&filter.name) {
             return sources.any().into();
         }
+        match filter.name {
+            "keys" => return sources.each().into(),
+            "length" | "count" => return Value::default(),
+            "map" if attribute(&filter.args).is_some() => {
+                let steps = attribute(&filter.args).unwrap_or_default().split('.');
+                return steps.fold(sources.any(), |sources, step| sources.step(step)).into();
+            }
+            _ => {}
+        }
         sources.add(&more);
         if SAME.contains(&filter.name) { sources.into() } else { sources.mixed().into() }
     }
+}
+
+/// What `map(attribute="a.b")` takes of each element.
+fn attribute<'a>(args: &'a [CallArg<'_>]) -> Option<&'a str> {
+    args.iter().find_map(|argument| match argument {
+        CallArg::Kwarg("attribute", Expr::Const(path)) => path.value.as_str(),
+        _ => None,
+    })
+}
+
+/// Captured text that is moved to the right; it stays what it is.
+fn indented(text: &str, args: &[CallArg<'_>]) -> String {
+    let constant = |at: usize| match args.get(at) {
+        Some(CallArg::Pos(Expr::Const(value))) => Some(&value.value),
+        _ => None,
+    };
+    let width = constant(0).and_then(|width| usize::try_from(width.clone()).ok());
+    let space = " ".repeat(width.unwrap_or(4).min(100));
+    let first = constant(1).is_some_and(minijinja::Value::is_true);
+    let moved = |(at, line): (usize, &str)| {
+        let moves = (at > 0 || first) && !line.trim().is_empty();
+        if moves { format!("{space}{line}") } else { line.to_owned() }
+    };
+    text.split_inclusive('\n').enumerate().map(moved).collect()
 }
 
 /// What a call gives: what a macro writes, or everything that goes in.
@@ -206,7 +252,14 @@ pub(super) fn call<'t>(walker: &mut Walker<'t>, made: &'t ast::Call<'t>) -> Valu
 /// `map.items()` and the like.
 fn on_value<'t>(walker: &mut Walker<'t>, expr: &'t Expr<'t>, args: &'t [CallArg<'t>]) -> Value {
     let mut sources = match expr {
-        Expr::GetAttr(method) => walker.expression(&method.expr).sources,
+        Expr::GetAttr(method) => {
+            let sources = walker.expression(&method.expr).sources;
+            match method.name {
+                "items" => sources,
+                "keys" => sources.each(),
+                _ => sources.any(),
+            }
+        }
         other => walker.expression(other).sources,
     };
     sources.add(&walker.arguments(args));
@@ -216,8 +269,7 @@ fn on_value<'t>(walker: &mut Walker<'t>, expr: &'t Expr<'t>, args: &'t [CallArg<
 /// `get(object, "a.b", default)`
 fn below<'t>(walker: &mut Walker<'t>, args: &'t [CallArg<'t>]) -> Value {
     let mut args = args.iter().map(of_argument);
-    let mut sources =
-        args.next().map(|object| walker.expression(object).sources).unwrap_or_default();
+    let mut sources = args.next().map(|object| walker.tolerant(object).sources).unwrap_or_default();
     let text = |expr: &Expr<'_>| match expr {
         Expr::Const(key) => key.value.as_str().map(str::to_owned),
         _ => None,

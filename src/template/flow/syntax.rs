@@ -36,6 +36,15 @@ pub(super) fn written(expr: &Expr<'_>) -> Range<usize> {
     first.start.min(all.start)..all.end.max(first.end)
 }
 
+/// Whether an expression gives the pairs of a map.
+pub(super) fn pairs_of(expr: &Expr<'_>) -> bool {
+    match expr {
+        Expr::Filter(filter) => filter.name == "items",
+        Expr::Call(call) => matches!(&call.expr, Expr::GetAttr(method) if method.name == "items"),
+        _ => false,
+    }
+}
+
 /// The names of templates that are written out, as they must be.
 pub(super) fn names(expr: &Expr<'_>) -> Vec<String> {
     match expr {

@@ -2,11 +2,8 @@
 //!
 //! In: the ways that values take through expressions. Out: [`Sources`]. Never here: templates.
 
-use super::ANY;
+use super::{ANY, EACH};
 use std::collections::BTreeSet;
-
-/// Sources of one value are cut off here; a template that has more names the first of them.
-const MOST: usize = 200;
 
 /// Something that a value is made of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,9 +34,6 @@ impl Sources {
     /// Adds those of another value that may be there instead, or beside.
     pub(super) fn add(&mut self, other: &Self) {
         self.0.extend(other.0.iter().cloned());
-        while self.0.len() > MOST {
-            self.0.pop_last();
-        }
     }
 
     /// The value one step below. What was put together has no known parts: all of it stays.
@@ -52,6 +46,11 @@ impl Sources {
             below
         };
         Self(self.0.iter().map(below).collect())
+    }
+
+    /// An element of a list, or a key of a map.
+    pub(super) fn each(&self) -> Self {
+        self.step(EACH)
     }
 
     /// An element, or the value under some key.

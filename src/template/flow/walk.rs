@@ -5,9 +5,9 @@
 use super::super::token;
 use super::expression::call;
 use super::outline::{Mark, outline};
-use super::syntax::{bytes, names, note_assigned, unquoted, written};
+use super::syntax::{bytes, names, note_assigned, pairs_of, unquoted, written};
 use super::value::Sources;
-use super::{Literal, Parsed, Read, Sink, Study};
+use super::{Literal, Parsed, Reading, Sink, Study};
 use crate::source::Place;
 use minijinja::machinery::ast::{self, Expr, Stmt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,9 +60,12 @@ pub(super) struct Walker<'t> {
     slots: Vec<(Sources, Place)>,
     /// Which bytes of a file the bytes of `out` are from.
     segments: Vec<(Range<usize>, &'t Parsed<'t>, usize)>,
-    pub(super) reads: Vec<Read>,
+    pub(super) reads: Vec<Reading>,
+    /// Whether what is read now may be missing.
+    pub(super) optional: bool,
     steps: usize,
-    pub(super) depth: usize,
+    depth: usize,
+    complete: bool,
 }
 
 /// Walks through a template.
@@ -82,8 +85,10 @@ pub(super) fn walk<'t>(files: &'t BTreeMap<&'t str, Parsed<'t>>, name: &str) -> 
         slots: Vec::new(),
         segments: Vec::new(),
         reads: Vec::new(),
+        optional: false,
         steps: 0,
         depth: 0,
+        complete: true,
     };
     walker.statement(&file.root);
     walker.finish()
@@ -91,7 +96,7 @@ pub(super) fn walk<'t>(files: &'t BTreeMap<&'t str, Parsed<'t>>, name: &str) -> 
 
 impl<'t> Walker<'t> {
     fn finish(self) -> Study {
-        let mut study = Study { reads: self.reads, ..Study::default() };
+        let mut study = Study { reads: self.reads, complete: self.complete, ..Study::default() };
         for (mark, spot) in outline(&self.out) {
             match mark {
                 Mark::Slot(number) => {
@@ -175,6 +180,7 @@ impl<'t> Walker<'t> {
     fn statement(&mut self, statement: &'t Stmt<'t>) {
         self.steps += 1;
         if self.steps > MAX_STEPS || self.out.len() > MAX_TEXT {
+            self.complete = false;
             return;
         }
         match statement {
@@ -282,15 +288,22 @@ impl<'t> Walker<'t> {
     fn for_loop(&mut self, each: &'t ast::ForLoop<'t>) {
         let list = self.expression(&each.iter);
         self.scopes.push(Scope::new());
-        // Of the pairs of a map, the value is what is one step below; so it may be of lists of pairs.
-        let element: Value = list.sources.any().into();
-        match &each.target {
-            Expr::Tuple(names) => self.assign_each(&names.items, &element),
-            Expr::List(names) => self.assign_each(&names.items, &element),
-            name => self.assign(name, element),
+        let targets = match &each.target {
+            Expr::Tuple(names) => names.items.as_slice(),
+            Expr::List(names) => names.items.as_slice(),
+            name => std::slice::from_ref(name),
+        };
+        match (targets, pairs_of(&each.iter)) {
+            ([key, value], true) => {
+                self.assign(key, list.sources.each().into());
+                self.assign(value, list.sources.any().into());
+            }
+            ([element], false) => self.assign(element, list.sources.each().into()),
+            // A pair, or what is in lists of lists.
+            (targets, _) => self.assign_each(targets, &list.sources.any().into()),
         }
         if let Some(filter) = &each.filter_expr {
-            self.expression(filter);
+            self.tolerant(filter);
         }
         self.statements(&each.body);
         self.scopes.pop();
@@ -299,7 +312,7 @@ impl<'t> Walker<'t> {
 
     /// After it, a name has the value of either branch.
     fn condition(&mut self, condition: &'t ast::IfCond<'t>) {
-        self.expression(&condition.expr);
+        self.tolerant(&condition.expr);
         let before = self.scopes.clone();
         self.statements(&condition.true_body);
         let one = std::mem::replace(&mut self.scopes, before);
@@ -366,7 +379,11 @@ impl<'t> Walker<'t> {
 
     /// Does something in another file.
     pub(super) fn within(&mut self, file: &str, look: impl FnOnce(&mut Self)) {
-        let Some(file) = self.files.get(file).filter(|_| self.depth < DEEPEST) else { return };
+        let Some(file) = self.files.get(file) else { return };
+        if self.depth >= DEEPEST {
+            self.complete = false;
+            return;
+        }
         let before = std::mem::replace(&mut self.file, file);
         self.depth += 1;
         look(self);

@@ -13,6 +13,13 @@ fn with_creds(more: &str) -> String {
 }
 
 const FLOWS: &[(&str, &str, &[&str])] = &[
+    (MAP, "data:\n  {% for key in children.creds.data %}\n  {{ key }}: a\n  {% endfor %}\n", &[]),
+    (MAP, "data: {a: {{ children.creds.data|keys|join(',') }}}\n", &[]),
+    (
+        MAP,
+        "data:\n  {% for value in children.creds.data|values %}\n  a: {{ value }}\n  {% endfor %}\n",
+        &["secret-flow a.yaml:6:9: `children.creds.data[*][*]` is secret"],
+    ),
     (MAP, "data: {a: {{ children.creds.metadata.name }}{{ children.creds.type }}}\n", &[]),
     (MAP, "data: {a: {{ children.plain.data.x }}}\n", &[]),
     (MAP, "data: {a: {{ children.creds.data|to_json|sha256 }}}\n", &[]),
@@ -133,4 +140,65 @@ fn a_parent_can_be_a_secret() {
         &["secret-flow a.yaml:4:10: `parent.data`"],
         "parent",
     );
+}
+
+#[test]
+fn a_template_that_cannot_be_followed_is_refused_where_there_are_secrets() {
+    let twice = "{% macro m(x) %}{{ m(x) }}{{ m(x) }}{% endmacro %}\n{% if parent.x %}\n{{ m(1) }}\n{% endif %}\n";
+    let template = format!("{MAP}{twice}");
+    assert_eq!(refused(&one(""), &template), [""; 0]);
+    begin(
+        &refused(&with_creds(""), &template),
+        &["template-too-large r0.yaml:7:12: the templates here"],
+        "recursion",
+    );
+}
+
+#[test]
+fn what_is_generated_stays_in_its_secret() {
+    let children = "  children:\n    - {id: a, template: a.yaml, generate: {password: {}}}\n";
+    let rule = rule_of("r", "App", children);
+    let data = format!("{SECRET}stringData: {{a: \"p={{{{ generated.password }}}}\"}}\n");
+    assert_eq!(refused(&rule, &data), [""; 0]);
+    let label = data.replace("{name: s}", "{name: s, annotations: {p: {{ generated.password }}}}");
+    let expected = "secret-flow a.yaml:3:41: `generated.password` is secret, and comes into `metadata.annotations.p` of a Secret";
+    begin(&refused(&rule, &label), &[expected], &label);
+}
+
+#[test]
+fn the_secrets_of_a_list_are_told_from_their_names() {
+    let inputs = "  inputs: [{id: creds, apiVersion: v1, kind: Secret, labelSelector: {}}]\n";
+    for (body, expected) in [
+        ("{% for s in inputs.creds %}\n  {{ s.metadata.name }}: a\n{% endfor %}\n", vec![]),
+        (
+            "  a: {{ inputs.creds|map(attribute='metadata.name')|join(',') }}{{ inputs.creds|length }}\n",
+            vec![],
+        ),
+        (
+            "{% for s in inputs.creds %}\n  a: {{ s.data.x }}\n{% endfor %}\n",
+            vec!["secret-flow a.yaml:6:9: `inputs.creds[*].data.x` is secret"],
+        ),
+        (
+            "  a: {{ inputs.creds|map(attribute='data.x')|join(',') }}\n",
+            vec!["secret-flow a.yaml:5:9: `inputs.creds[*].data.x`"],
+        ),
+        (
+            "{% for s in inputs.creds %}\n  a: {{ s|to_json }}\n{% endfor %}\n",
+            vec!["secret-flow a.yaml:6:9: `inputs.creds[*]` is secret"],
+        ),
+    ] {
+        begin(&refused(&one(inputs), &format!("{MAP}data:\n{body}")), &expected, body);
+    }
+    let group = "  children:\n    - forEach: {of: creds, path: \"$\", key: \"$.metadata.name\", item: s}\n      children:\n        - {id: a, template: a.yaml}\n";
+    let rule = rule_of("r", "App", &format!("{inputs}{group}"));
+    assert_eq!(refused(&rule, &format!("{MAP}data: {{a: {{{{ s.metadata.name }}}}}}\n")), [""; 0]);
+    let expected = "secret-flow a.yaml:4:14: `inputs.creds[*].data.x` (through `s.data`) is secret";
+    begin(
+        &refused(&rule, &format!("{MAP}data: {{a: {{{{ s.data.x }}}}}}\n")),
+        &[expected],
+        "items",
+    );
+    let keyed = rule_of("r", "App", &format!("{inputs}{group}").replace("metadata.name", "data.x"));
+    let expected = "secret-flow r0.yaml:8:34: `inputs.creds[*].data.x` is secret, and is the key of an item here";
+    begin(&refused(&keyed, MAP), &[expected], "keys");
 }
