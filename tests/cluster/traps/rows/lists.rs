@@ -131,10 +131,11 @@ metadata: {name: t15-set}
 spec: {set: [b, a]}
 ")
         .unrelated(Edit::Merge(json!({"spec": {"set": ["a", "c", "b"]}})))
+        .unrelated(Edit::Merge(json!({"spec": {"set": ["b", "a", "c"]}})))
         .drift(
-            Edit::Merge(json!({"spec": {"set": ["c", "a"]}})),
+            Edit::Merge(json!({"spec": {"set": ["a", "c"]}})),
             "/spec/set",
-            Some(json!(["c", "b", "a"])),
+            Some(json!(["b", "a", "c"])),
         ),
     ]
 }
