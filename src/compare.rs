@@ -184,13 +184,19 @@ pub(crate) fn judge(
         (Some(entry), _) if entry.api_version != child.gvk.api_version() => {
             (Action::Apply(Reason::Version), None)
         }
+        // Somebody applied this intent already: another replica, or we, and the answer was lost.
+        (_, memo)
+            if memo.is_none_or(|memo| memo.intent != child.intent)
+                && live.intent() == Some(child.intent) =>
+        {
+            by_matching(child, live, manager)
+        }
         (_, Some(memo)) if memo.intent != child.intent => (Action::Apply(Reason::Intent), None),
         (_, Some(memo)) => match memo.owned.drift(entry.as_ref(), live.value(), &child.ignored) {
             Drift::None => (Action::Keep, Some(Memo { judged: version, ..memo.clone() })),
             Drift::Values => (Action::Apply(Reason::Drift), None),
             Drift::Ownership => by_matching(child, live, manager),
         },
-        (_, None) if live.intent() == Some(child.intent) => by_matching(child, live, manager),
         (_, None) => (Action::Apply(Reason::Intent), None),
     }
 }
