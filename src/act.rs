@@ -155,13 +155,12 @@ pub async fn act(
     let mut pruned = Vec::new();
     if may_prune && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
-            let result = match restraints.holds_deletion(live, begun) {
-                Some(refusal) => Err(refusal),
-                None => {
-                    let result = prune(cluster, live).await;
-                    restraints.note_deletion(live, &result, Instant::now());
-                    result
-                }
+            let result = if let Some(refusal) = restraints.holds_deletion(live, begun) {
+                Err(refusal)
+            } else {
+                let result = prune(cluster, live).await;
+                restraints.note_deletion(live, &result, Instant::now());
+                result
             };
             pruned.push((live.id.clone(), result));
         }

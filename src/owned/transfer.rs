@@ -63,7 +63,7 @@ pub fn taken_over(
             after.push(one.1.clone());
         }
     }
-    changed.then(|| Value::Array(after))
+    changed.then_some(Value::Array(after))
 }
 
 fn entry(manager: &str, api_version: &str, fields: &Value) -> Value {

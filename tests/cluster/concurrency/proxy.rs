@@ -69,7 +69,7 @@ impl Behind {
         let mut stream = BufReader::new(stream);
         while let Some((head, request)) = read(&mut stream).await? {
             let loses = (self.concerns)(&head.0, &head.1)
-                && self.seen.fetch_add(1, Ordering::SeqCst) % 2 == 0;
+                && self.seen.fetch_add(1, Ordering::SeqCst).is_multiple_of(2);
             let answer = self.client.request_stream(request).await;
             if loses {
                 self.lost.fetch_add(1, Ordering::SeqCst);

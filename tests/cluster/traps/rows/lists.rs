@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const ENV: &str = "/spec/template/spec/containers/0/env";
 
 pub(super) fn rows() -> Vec<Row> {
-    [edited_keys(), keys(), order(), wholes()].into_iter().flatten().collect()
+    [edited_keys(), keys(), order(), whole_maps(), whole_lists()].into_iter().flatten().collect()
 }
 
 fn replace(path: &str, value: &Value) -> Edit {
@@ -141,7 +141,7 @@ spec: {set: [b, a]}
 }
 
 /// 16: what is owned as a whole is taken as a whole; maps that are not keep what others add.
-fn wholes() -> Vec<Row> {
+fn whole_maps() -> Vec<Row> {
     let toleration = |key: &str| json!({"key": key, "operator": "Exists"});
     vec![
         row("\
@@ -190,6 +190,11 @@ spec:
             "/spec/template/spec/nodeSelector",
             Some(json!({"disk": "ssd"})),
         ),
+    ]
+}
+
+fn whole_lists() -> Vec<Row> {
+    vec![
         row("\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

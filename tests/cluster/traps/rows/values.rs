@@ -11,10 +11,21 @@ fn container(op: &str, path: &str, value: &Value) -> Edit {
 }
 
 pub(super) fn rows() -> Vec<Row> {
-    [defaults(), empty(), exported(), quantities(), numbers(), texts(), admission()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        defaults(),
+        empty(),
+        emptied(),
+        strict(),
+        exported(),
+        quantities(),
+        numbers(),
+        times(),
+        texts(),
+        admission(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn defaults() -> Vec<Row> {
@@ -108,7 +119,12 @@ spec: {s: \"\", keyed: [], set: [], m: {}, maybe: null, free: {e: {}, l: []}}
         .stored("/spec/m", Some(json!({})))
         .stored("/spec/maybe", None)
         .drift(Edit::Merge(json!({"spec": {"s": "x"}})), "/spec/s", Some(json!(""))),
-        // A map of ours that loses its last key: the server would make null of it and refuse that, or keep it.
+    ]
+}
+
+fn emptied() -> Vec<Row> {
+    vec![
+        // 4: a map of ours that loses its last key: the server would make null of it and refuse that, or keep it.
         row("\
 apiVersion: tests.kubewright.io/v1
 kind: Trap
@@ -124,6 +140,11 @@ metadata: {name: t04-emptied-free}
 spec: {free: {x: {{ {\"a\": 1} if parent.spec.image == \"one\" else {} }}}}
 ")
         .second("/spec/free/x", Some(json!({})), 2),
+    ]
+}
+
+fn strict() -> Vec<Row> {
+    vec![
         // 5: the server writes such an object anew with each apply, though nothing changes.
         row("\
 apiVersion: networking.k8s.io/v1
@@ -280,6 +301,11 @@ spec: {ratio: 0.1, whole: 1.0, thousand: 1e3, big: 9007199254740993, bigger: 180
             Some(json!(9_007_199_254_740_993_i64)),
         )
         .drift(Edit::Merge(json!({"spec": {"ratio": 0.2}})), "/spec/ratio", Some(json!(0.1))),
+    ]
+}
+
+fn times() -> Vec<Row> {
+    vec![
         // 19: times are spelled anew by typed kinds, and kept by definitions.
         row("\
 apiVersion: coordination.k8s.io/v1
