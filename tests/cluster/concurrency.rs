@@ -3,7 +3,7 @@
 mod proxy;
 
 use crate::sandbox::Sandbox;
-use crate::world::{PATIENCE, Request, eventually, world};
+use crate::world::{PATIENCE, Request, world};
 use futures::future::join_all;
 use kubewright::controller::Controller;
 use proxy::Proxy;
@@ -231,26 +231,26 @@ pub(crate) async fn a_controller_that_is_cut_off_leaves_nothing_half_done() {
     let name = "cut-off";
     let mut sandbox = Sandbox::with(name, &rule(name), &TEMPLATES).await;
     let parents: Vec<String> = (0..8).map(|number| format!("app-{number}")).collect();
+    let mut first = Vec::new();
     for (number, parent) in parents.iter().enumerate() {
         sandbox.webapp_is(parent, spec("a", 1)).await;
         // As soon as so many children of this parent are there.
-        let children = &CHILDREN[..number % 3];
-        eventually("some children are there", || async {
-            for (kind, child) in children {
-                if sandbox.find(kind, &format!("{parent}-{child}")).await.is_none() {
-                    return Err(format!("no {child}"));
-                }
-            }
-            Ok(())
-        })
-        .await;
+        for (kind, child) in &CHILDREN[..number % 3] {
+            let name = format!("{parent}-{child}");
+            let object = sandbox.until(kind, &name, "is there", |_| true).await;
+            first.push((*kind, name, object["metadata"]["uid"].clone()));
+        }
         sandbox.cut_off();
         sandbox.start();
     }
     join_all(parents.iter().map(|parent| sandbox.until_ready(parent))).await;
+    for (kind, name, uid) in first {
+        assert_eq!(sandbox.get(kind, &name).await["metadata"]["uid"], uid, "{name}");
+    }
+    // A request that was cut off may be logged with another code, or done without us.
     let requests = to_children(&sandbox.requests());
     let created = requests.iter().filter(|request| request.code == 201).count();
-    assert_eq!(created, 24, "{requests:#?}");
+    assert!(created <= 24, "{requests:#?}");
     nothing_after_a_restart(&mut sandbox).await;
 }
 
