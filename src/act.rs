@@ -3,6 +3,8 @@
 //! In: a [`Plan`]. Out: an [`Outcome`], one result per child: every refusal is in it, none is an error of the step.
 //! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
 
+mod adopt;
+pub(crate) mod remove;
 mod repair;
 mod restraint;
 mod takeover;
@@ -12,10 +14,12 @@ pub use restraint::{BACKSTOP, Restraints};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
 use crate::fetch::{Live, Owner};
+use crate::marks::annotation;
 use crate::object::ObjectId;
 use crate::owned;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
+use crate::rule::{Adopt, OnImmutable};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -44,6 +48,8 @@ pub enum Done {
     Written(Box<Live>, Write),
     /// The object as the server has it: it is in order, only the cache did not know it yet.
     Found(Box<Live>),
+    /// It was deleted, to be created anew when it is gone.
+    Removed(Reason, ObjectId, Deleted),
     /// The object is being deleted by somebody; it is created anew when it is gone.
     WaitingGone,
 }
@@ -55,6 +61,8 @@ pub enum Write {
     Created,
     /// It was there.
     Applied(Reason),
+    /// It was there, and was nobody's.
+    Adopted,
 }
 
 impl Write {
@@ -62,6 +70,7 @@ impl Write {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "create",
+            Self::Adopted => "adopt",
             Self::Applied(reason) => reason.as_str(),
         }
     }
@@ -74,6 +83,8 @@ pub enum Trouble {
     NotOurs(String),
     /// Whether it exists cannot be told: its kind is not served, or cannot be listed.
     Unseen(String),
+    /// It is gone, and with it values that are not made anew while the parent lives.
+    Lost(String),
     /// Fields the rule newly wants are held by other managers.
     Held(Vec<HeldField>),
     /// Others change these fields again and again: they are taken back ever more rarely.
@@ -92,8 +103,21 @@ impl Trouble {
 impl Outcome {
     /// Whether anything was written or deleted.
     pub fn wrote(&self) -> bool {
-        let written = |result: &Result<Done, Trouble>| matches!(result, Ok(Done::Written(..)));
+        let written = |result: &Result<Done, Trouble>| {
+            matches!(result, Ok(Done::Written(..) | Done::Removed(..)))
+        };
         self.children.iter().any(written) || self.pruned.iter().any(|(_, result)| result.is_ok())
+    }
+
+    /// What was deleted, or left behind.
+    pub fn removals(&self) -> impl Iterator<Item = (&ObjectId, &Deleted)> {
+        let pruned =
+            self.pruned.iter().filter_map(|(id, result)| Some((id, result.as_ref().ok()?)));
+        let removed = self.children.iter().filter_map(|result| match result {
+            Ok(Done::Removed(_, id, deleted)) => Some((id, deleted)),
+            _ => None,
+        });
+        pruned.chain(removed)
     }
 
     /// The objects that the server told us of, newer than the cache may be.
@@ -155,10 +179,11 @@ pub async fn act(
     let mut pruned = Vec::new();
     if may_prune && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
+            let stays = live.mark.as_ref().is_some_and(|mark| mark.stays);
             let result = if let Some(refusal) = restraints.holds_deletion(live, begun) {
                 Err(refusal)
             } else {
-                let result = prune(cluster, live).await;
+                let result = remove::remove(cluster, live, stays).await;
                 restraints.note_deletion(live, &result, Instant::now());
                 result
             };
@@ -193,13 +218,33 @@ async fn one(
     match (&planned.action, planned.live) {
         (Action::Keep, _) => Ok(Done::Kept),
         (Action::WaitGone, _) => Ok(Done::WaitingGone),
+        (Action::Taken(_), _) if planned.child.policies.adopt == Adopt::Unowned => {
+            create(cluster, planned.child, owner).await
+        }
         (Action::Taken(why), _) => Err(Trouble::NotOurs(taken(planned.child, why))),
         (Action::Unseen(why), _) => Err(Trouble::Unseen(why.clone())),
         (Action::Apply(reason), Some(live)) => {
             apply(cluster, planned.child, live, *reason, memo, owner).await
         }
-        (Action::Create | Action::Apply(_), _) => create(cluster, planned.child, owner).await,
+        (Action::Lost, _) => Err(Trouble::Lost(lost(planned.child))),
+        (Action::Withheld(refusal), _) => Err(Trouble::Refused(refusal.clone())),
+        (Action::Recreate(reason), Some(live)) => {
+            recreate(cluster, planned.child, live, *reason).await
+        }
+        (Action::Create | Action::Apply(_) | Action::Recreate(_), _) => {
+            create(cluster, planned.child, owner).await
+        }
     }
+}
+
+fn lost(child: &DesiredChild) -> String {
+    format!(
+        "{} is gone, and with it the values that were generated for it; restore it, or take `{}` out of the parent's \
+         annotation {}",
+        child.id,
+        child.name(),
+        annotation::GENERATED
+    )
 }
 
 fn taken(child: &DesiredChild, why: &str) -> String {
@@ -242,10 +287,21 @@ async fn found(
         return Err(leaving());
     }
     if let Some(why) = live.not_ours(owner).filter(|_| !live.lacks_entry(owner)) {
-        return Err(Trouble::NotOurs(taken(child, &why)));
+        return match adopt::objection(child, &live) {
+            None => adopt::adopt(cluster, child, &live, owner).await,
+            Some(objection) => {
+                let why = [why].into_iter().chain(objection).collect::<Vec<_>>();
+                Err(Trouble::NotOurs(taken(child, &why.join(", and "))))
+            }
+        };
+    }
+    if child.generates {
+        // Its values are in there: the next pass renders it with them.
+        return Ok(Done::Found(Box::new(live)));
     }
     match judge(child, &live, None, owner.manager).0 {
         Action::Apply(reason) => apply(cluster, child, &live, reason, None, owner).await,
+        Action::Recreate(reason) => recreate(cluster, child, &live, reason).await,
         Action::WaitGone => Err(leaving()),
         _ => Ok(Done::Found(Box::new(live))),
     }
@@ -264,7 +320,7 @@ async fn apply(
     let taken = takeover::before_apply(cluster, child, live, reason, memo, owner).await;
     let taken = taken.map_err(refused)?;
     let live = taken.as_ref().unwrap_or(live);
-    let done = match write(cluster, child, live, reason, memo, owner).await {
+    let written = match write(cluster, child, live, reason, memo, owner).await {
         Err(Trouble::Refused(refusal)) => {
             let mended = repair::after_refusal(cluster, child, live, &refusal, owner).await;
             match mended.map_err(refused)? {
@@ -273,6 +329,13 @@ async fn apply(
             }
         }
         done => done,
+    };
+    let done = match written {
+        // The server refuses the change. That the new object itself is valid must be known before the old one goes.
+        Err(Trouble::Refused(refusal)) if may_recreate(child, &refusal) => {
+            recreate(cluster, child, live, reason).await
+        }
+        written => written,
     }?;
     match done {
         Done::Written(live, _) if owned::emptied_to_null(&child.object, live.value()) => {
@@ -317,12 +380,24 @@ async fn write(
     }
 }
 
-/// Deletes exactly the object that was judged. Gone already is as good.
-async fn prune(cluster: &Cluster, live: &Live) -> Result<Deleted, Refusal> {
-    match cluster.delete(live).await {
-        Err(Refusal { class: Class::NotFound, .. }) => Ok(Deleted::Gone(live.stored.uid.clone())),
-        other => other,
-    }
+fn may_recreate(child: &DesiredChild, refusal: &Refusal) -> bool {
+    child.policies.on_immutable == OnImmutable::Recreate && refusal.class == Class::Permanent
+}
+
+/// Deletes a child, which is created anew when it is gone; only once the server has said that it would take the new one.
+async fn recreate(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    live: &Live,
+    reason: Reason,
+) -> Result<Done, Trouble> {
+    let gone = async {
+        cluster.would_create(child).await?;
+        remove::delete(cluster, live).await
+    };
+    gone.await
+        .map(|deleted| Done::Removed(reason, live.id.clone(), deleted))
+        .map_err(Trouble::Refused)
 }
 
 /// The body with the uid and version it must still have.

@@ -10,7 +10,9 @@ use crate::render::DesiredChild;
 use crate::store::{Format, Stored};
 use crate::watch::{Kind, KindError, Kinds, Resource};
 use kube::Client;
-use kube::api::{DeleteParams, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::api::{
+    DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+};
 use kube::core::Request;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -126,11 +128,44 @@ impl Cluster {
 
     /// Reads a child, for the few cases that the cache cannot answer.
     pub async fn get(&self, child: &DesiredChild) -> Result<Arc<Stored>, Refusal> {
-        let resource = self.resource(&child.gvk).await?;
-        let request = request(&resource.resource, &child.id.namespace)
-            .get(&child.id.name, &GetParams::default())
+        self.read(&child.gvk, &child.id).await
+    }
+
+    /// Reads any object.
+    pub async fn read(&self, gvk: &Gvk, id: &ObjectId) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(gvk).await?;
+        let request = request(&resource.resource, &id.namespace)
+            .get(&id.name, &GetParams::default())
             .map_err(kube::Error::BuildRequest)?;
-        self.object(&child.gvk, request).await
+        self.object(gvk, request).await
+    }
+
+    /// Whether the server would take a child if it did not exist: a dry run. That the name is taken is no objection.
+    pub async fn would_create(&self, child: &DesiredChild) -> Result<(), Refusal> {
+        let resource = self.resource(&child.gvk).await?;
+        let body = serde_json::to_vec(&child.object)
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
+        let parameters = PostParams { dry_run: true, ..PostParams::default() };
+        let request = request(&resource.resource, &child.id.namespace)
+            .create(&parameters, body)
+            .map_err(kube::Error::BuildRequest)?;
+        match self.object(&child.gvk, request).await {
+            Ok(_) | Err(Refusal { class: Class::Stale, .. }) => Ok(()),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// A merge patch of exactly this object in exactly this version.
+    pub async fn merge(&self, live: &Live, patch: &Value) -> Result<Arc<Stored>, Refusal> {
+        let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
+        let resource = self.resource(&gvk).await?;
+        let mut patch = patch.clone();
+        patch["metadata"]["uid"] = Value::from(&*live.stored.uid);
+        patch["metadata"]["resourceVersion"] = live.stored.resource_version.to_string().into();
+        let request = request(&resource.resource, &live.id.namespace)
+            .patch(&live.id.name, &PatchParams::default(), &Patch::Merge(&patch))
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(&gvk, request).await
     }
 
     /// Deletes exactly this object in exactly this version; what depends on it goes in the background.

@@ -10,8 +10,9 @@
 use crate::fetch::{ChildCache, Live, Observed, Owner};
 use crate::object::ObjectId;
 use crate::owned::{self, Drift, Matching, Mismatch};
-use crate::refusal::HeldField;
+use crate::refusal::{HeldField, Refusal};
 use crate::render::{Desired, DesiredChild};
+use crate::rule::Update;
 use std::collections::BTreeMap;
 
 /// What is to be done for one parent.
@@ -41,6 +42,12 @@ pub enum Action {
     Create,
     /// It is to be written; for any reason but a new intent, the fields are taken back from whoever changed them.
     Apply(Reason),
+    /// It is to be deleted and created anew, as its rule wants changes to be made.
+    Recreate(Reason),
+    /// It was made once with values that cannot be made anew, and is gone.
+    Lost,
+    /// It cannot be written before the parent holds our finalizer, which was refused.
+    Withheld(Refusal),
     /// Somebody is deleting it; it is created anew when it is gone.
     WaitGone,
     /// An object of that name is there and not ours, for this reason.
@@ -74,14 +81,26 @@ impl Reason {
 impl Plan<'_> {
     /// Whether there is nothing to write or delete.
     pub fn is_empty(&self) -> bool {
-        let idle = |action: &Action| !matches!(action, Action::Create | Action::Apply(_));
+        let idle = |action: &Action| {
+            !matches!(action, Action::Create | Action::Apply(_) | Action::Recreate(_))
+        };
         self.prune.is_empty() && self.children.iter().all(|planned| idle(&planned.action))
+    }
+
+    /// Children that nothing but a finalizer would bring back to us are not made without it.
+    pub fn withhold(&mut self, refusal: &Refusal) {
+        for planned in self.children.iter_mut().filter(|planned| planned.child.free) {
+            planned.action = Action::Withheld(refusal.clone());
+        }
     }
 
     /// Looks closer at what is not among the children: it may be there without being ours, or nobody may know.
     pub fn checked(mut self, caches: &[ChildCache], owner: &Owner<'_>) -> Self {
         for planned in self.children.iter_mut().filter(|planned| planned.action == Action::Create) {
-            planned.action = absent(planned.child, caches, owner);
+            planned.action = match absent(planned.child, caches, owner) {
+                Action::Create if planned.child.lost => Action::Lost,
+                other => other,
+            };
         }
         self
     }
@@ -174,6 +193,24 @@ pub(crate) fn judge(
     if live.stored.terminating {
         return (Action::WaitGone, None);
     }
+    match child.policies.update {
+        Update::Apply => differs(child, live, memo, manager),
+        Update::Never => (Action::Keep, None),
+        Update::Recreate => match differs(child, live, memo, manager) {
+            (Action::Apply(reason @ (Reason::Intent | Reason::Drift)), memo) => {
+                (Action::Recreate(reason), memo)
+            }
+            other => other,
+        },
+    }
+}
+
+fn differs(
+    child: &DesiredChild,
+    live: &Live,
+    memo: Option<&Memo>,
+    manager: &str,
+) -> (Action, Option<Memo>) {
     let memo = memo.filter(|memo| memo.uid == live.stored.uid);
     let version = live.stored.resource_version;
     if memo.is_some_and(|memo| memo.judged == version && memo.intent == child.intent) {

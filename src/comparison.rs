@@ -95,9 +95,18 @@ impl Comparison {
 
     /// Which paths it reads in which object, without those asked for readiness alone.
     pub fn paths_by_root(&self) -> BTreeMap<&str, Vec<&Path>> {
+        self.paths(|test| !matches!(test, Test::Ready(_)))
+    }
+
+    /// Which of them lead to values that its sentence may quote.
+    pub fn quoted_by_root(&self) -> BTreeMap<&str, Vec<&Path>> {
+        self.paths(|test| matches!(test, Test::Relates(_)))
+    }
+
+    fn paths(&self, wanted: impl Fn(&Test) -> bool) -> BTreeMap<&str, Vec<&Path>> {
         let mut paths: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
         self.visit(&mut |single| {
-            let left = (!matches!(single.test, Test::Ready(_))).then_some(&single.subject);
+            let left = wanted(&single.test).then_some(&single.subject);
             for reference in left.into_iter().chain(single.right()) {
                 let known = paths.entry(reference.of()).or_default();
                 if !known.contains(&reference.path()) {

@@ -8,7 +8,8 @@ mod attach;
 
 use crate::cluster::Cluster;
 use crate::fetch::owner_key_of;
-use crate::object::ObjectId;
+use crate::input::Interests;
+use crate::object::{Gvk, ObjectId};
 use crate::queue::{Again, Lane, Queue};
 use crate::reconcile::{Memory, Next, Scene, reconcile};
 use crate::report::Report;
@@ -118,7 +119,8 @@ impl Controller {
     /// themselves, within a minute.
     pub fn kinds_changed(&self) {
         for attached in lock(&self.rules).values() {
-            for gvk in attached.rule.kinds().chain([&attached.rule.parent.gvk]) {
+            let inputs = attached.rule.inputs.iter().map(|input| &input.gvk);
+            for gvk in attached.rule.kinds().chain(&attached.rule.parent.kinds).chain(inputs) {
                 self.cluster.kinds.forget(gvk);
             }
             attached.kinds_changed();
@@ -171,17 +173,20 @@ impl Controller {
         };
         let Some((parents, parent)) = attached.parent(&key.parent) else {
             attached.wants(&key.parent, Vec::new());
+            attached.is_interested(&key.parent, Interests::default());
             self.forget(key);
             return Next::default();
         };
         let children = attached.children();
-        let (scopes, shape) = (attached.scopes(), attached.shape());
+        let (scopes, shape) = (attached.scopes(), attached.shape(&key.parent.kind));
+        let inputs = attached.inputs_of(&parent, &scopes);
         let scene = Scene {
             cluster: &self.cluster,
             rule: &attached.rule,
             parent,
             parents: &parents,
             children: &children,
+            inputs: &inputs,
             scopes: &scopes,
             shape: shape.as_deref(),
             installation: &self.options.installation,
@@ -190,7 +195,7 @@ impl Controller {
         let ended = reconcile(&scene, &mut memory).await;
         attached.wants(&key.parent, ended.taken);
         if ended.misfit || !ended.lacking.is_empty() {
-            attached.doubt_shape(ended.lacking);
+            attached.doubt_shape(&key.parent.kind, ended.lacking);
         }
         if ended.told {
             self.tell_others(key);
@@ -220,7 +225,8 @@ impl Controller {
     /// We wrote the parent's status, so that its change is no news to us; other rules of the same kind may read it.
     fn tell_others(&self, key: &Key) {
         for (name, attached) in &*lock(&self.rules) {
-            if *name != key.rule && attached.rule.parent.gvk.group_kind() == *key.parent.kind {
+            let is_for = |gvk: &Gvk| gvk.group_kind() == *key.parent.kind;
+            if *name != key.rule && attached.rule.parent.kinds.iter().any(is_for) {
                 attached.wake(&key.parent, Lane::Drift);
             }
         }

@@ -3,10 +3,12 @@
 //! In: stores and an identity. Out: [`Observed`], or nothing if the parent is gone (which is no error).
 //! Only objects that are proven ours count as children; a label alone proves nothing. Never here: a request.
 
+use crate::input::Inputs;
 use crate::marks::{Mark, annotation};
-use crate::object::ObjectId;
+use crate::object::{Gvk, ObjectId};
 use crate::owned::{self, Entry, FieldSet};
 use crate::store::{Store, Stored};
+use crate::watch::KindError;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -18,6 +20,8 @@ pub struct Observed {
     pub parent: Live,
     /// The children that are proven ours, by identity.
     pub children: BTreeMap<ObjectId, Live>,
+    /// The objects that the rule only reads.
+    pub inputs: Arc<Inputs>,
     /// Objects that carry our marks and our owner reference and lack only our managedFields entry, since somebody reset it or
     /// made a copy. No children yet: they are taken over by the next apply, and never deleted before that.
     pub lost: BTreeMap<ObjectId, Live>,
@@ -116,7 +120,7 @@ impl Live {
     }
 
     /// Why the object is not proven ours, as a sentence fragment; `None` if it is. DESIGN section 6: the mark names
-    /// *this* object, managedFields holds our entry, and the owner reference is there where one was set.
+    /// *this* object, managedFields holds our entry, and the owner reference is there where one was set (the mark says so).
     pub fn not_ours(&self, owner: &Owner<'_>) -> Option<String> {
         let Some(mark) = &self.mark else {
             return Some("Kubewright did not create it".into());
@@ -127,7 +131,7 @@ impl Live {
         if mark.rule != owner.rule || mark.parent != owner.parent.to_string() {
             return Some(format!("it belongs to {} (rule {})", mark.parent, mark.rule));
         }
-        if !has_owner(self.value(), owner.uid) {
+        if !mark.free && !has_owner(self.value(), owner.uid) {
             return Some("it does not refer to this parent as its owner".into());
         }
         if self.entry(owner.manager).is_none() {
@@ -143,13 +147,15 @@ impl Live {
                 && mark.rule == owner.rule
                 && mark.parent == owner.parent.to_string()
         });
-        marked && has_owner(self.value(), owner.uid) && self.entry(owner.manager).is_none()
+        let free = self.mark.as_ref().is_some_and(|mark| mark.free);
+        let tied = free || has_owner(self.value(), owner.uid);
+        marked && tied && self.entry(owner.manager).is_none()
     }
 }
 
 /// Whose children are looked for.
 pub struct Owner<'a> {
-    /// The rule's name.
+    /// The rule's identity.
     pub rule: &'a str,
     /// The parent.
     pub parent: &'a ObjectId,
@@ -191,6 +197,16 @@ pub struct ChildCache {
 }
 
 impl ChildCache {
+    /// Of a kind that the API server does not serve yet.
+    pub fn unserved(gvk: &Gvk) -> Self {
+        let trouble = KindError::Unknown(gvk.clone()).to_string();
+        Self {
+            namespace: None,
+            store: Arc::new(Store::new(gvk, false, None)),
+            trouble: Some(trouble),
+        }
+    }
+
     /// Whether an object, if it is one of ours, belongs in here.
     pub fn holds(&self, id: &ObjectId) -> bool {
         *self.store.format().kind() == id.kind
@@ -198,8 +214,14 @@ impl ChildCache {
     }
 }
 
-/// Collects what exists. `parent` is what the parents' cache has.
-pub fn fetch(parent: Arc<Stored>, children: &[ChildCache], rule: &str, manager: &str) -> Observed {
+/// Collects what exists. `parent` is what the parents' cache has, `rule` the rule's identity.
+pub fn fetch(
+    parent: Arc<Stored>,
+    children: &[ChildCache],
+    inputs: Arc<Inputs>,
+    rule: &str,
+    manager: &str,
+) -> Observed {
     let parent = Live::new(parent);
     let owner = Owner { rule, parent: &parent.id, uid: &parent.stored.uid, manager };
     let key = owner_key(rule, &parent.id.to_string());
@@ -208,5 +230,5 @@ pub fn fetch(parent: Arc<Stored>, children: &[ChildCache], rule: &str, manager: 
     let (ours, others): (Vec<_>, Vec<_>) = marked.partition(|live| live.not_ours(&owner).is_none());
     let lost = others.into_iter().filter(|live| live.lacks_entry(&owner)).map(named).collect();
     let children = ours.into_iter().map(named).collect();
-    Observed { parent, children, lost }
+    Observed { parent, children, lost, inputs }
 }

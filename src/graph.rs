@@ -96,7 +96,7 @@ impl Why {
 pub fn graph(rules: &[Arc<Rule>]) -> Graph {
     let mut rules: Vec<&Rule> = rules.iter().map(AsRef::as_ref).collect();
     rules.sort_by(|left, right| left.name.cmp(&right.name));
-    let kinds: BTreeSet<&Gvk> = rules.iter().map(|rule| &rule.parent.gvk).collect();
+    let kinds: BTreeSet<&Gvk> = rules.iter().flat_map(|rule| &rule.parent.kinds).collect();
     let ids: BTreeMap<&Gvk, String> =
         kinds.into_iter().enumerate().map(|(at, gvk)| (gvk, format!("p{at}"))).collect();
     let mut graph = Graph::default();
@@ -132,7 +132,7 @@ impl Graph {
             lines.extend(child.kinds.iter().map(|gvk| gvk.kind.clone()));
             children.push(Node { id: id.clone(), lines });
             let why = if child.when.is_empty() { Why::Wants } else { Why::WantsWhen };
-            if let Some(parent) = parents.get(&rule.parent.gvk) {
+            for parent in rule.parent.kinds.iter().filter_map(|gvk| parents.get(gvk)) {
                 self.edges.push(Edge { from: parent.clone(), to: id.clone(), why });
             }
             for (other, why) in reasons(child) {

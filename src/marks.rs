@@ -7,6 +7,7 @@
 use crate::object::{GroupKind, ObjectId};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Everything of ours in labels and annotations starts with this; templates may not use it.
@@ -28,16 +29,37 @@ pub mod label {
     pub const SLOT: &str = "kubewright.io/slot";
 }
 
-/// Annotations; the last two are on parents.
+/// Annotations; the last three are on parents.
 pub mod annotation {
     /// What the object is for: a [`super::Mark`] as JSON.
     pub const CHILD: &str = "kubewright.io/child";
     /// Hash of the intent that was last applied.
     pub const INTENT: &str = "kubewright.io/intent";
+    /// On a parent: the children with generated values that were made, separated by commas.
+    pub const GENERATED: &str = "kubewright.io/generated";
     /// `"true"` on a parent: leave it and its children alone.
     pub const PAUSED: &str = "kubewright.io/paused";
     /// On a parent: another value means "run now", whatever was refused before.
     pub const RECONCILE: &str = "kubewright.io/reconcile";
+}
+
+/// An object as rules see it: without our own marks, managedFields and the version of the text. What a rule reads must not
+/// change because we wrote.
+pub fn visible(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+        metadata.remove("managedFields");
+        if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
+            finalizers.retain(|name| !name.as_str().is_some_and(|name| name.starts_with(PREFIX)));
+        }
+        for kind in ["labels", "annotations"] {
+            if let Some(entries) = metadata.get_mut(kind).and_then(Value::as_object_mut) {
+                entries.retain(|name, _| !name.starts_with(PREFIX));
+            }
+        }
+    }
+    object
 }
 
 /// How many slots parents are spread over, for ever: changing it would relabel every child.
@@ -55,8 +77,22 @@ pub struct Mark {
     /// The keys of the items around it, outermost group first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<String>,
+    /// Whether no owner reference ties it to the parent: there can be none, or the child outlives the parent.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub free: bool,
+    /// Whether it stays, without marks, when it is no longer wanted.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub stays: bool,
+    /// Whether it stays, without marks, when the parent is deleted.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub outlives: bool,
     /// The object that carries the mark. A copy on another object names the wrong one, and so proves nothing.
     pub object: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]
+fn is_not(flag: &bool) -> bool {
+    !flag
 }
 
 impl Mark {
@@ -94,6 +130,11 @@ pub fn manager(rule: &str, parent: &ObjectId) -> String {
 /// The field manager that writes a parent's status for one rule.
 pub fn status_manager(rule: &str) -> String {
     format!("kubewright:{rule}")
+}
+
+/// What holds a parent until those of its children are gone that no owner reference ties to it.
+pub fn finalizer(rule: &str) -> String {
+    format!("{PREFIX}{rule}")
 }
 
 /// Which slot a parent's children carry.
@@ -155,6 +196,9 @@ mod tests {
             parent: "WebApp.demo.kubewright.io shop/web".into(),
             child: "config".into(),
             items: Vec::new(),
+            free: false,
+            stays: false,
+            outlives: false,
             object: "ConfigMap shop/web-files".into(),
         };
         assert_eq!(Mark::parse(&mark.to_annotation()), Some(mark));

@@ -3,6 +3,7 @@
 //! In: JSON values. Out: identities and borrowed fields. Never here: a typed kind, a client.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -33,6 +34,11 @@ impl Gvk {
     /// Of a manifest.
     pub fn of(object: &Value) -> Option<Self> {
         Self::parse(object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?)
+    }
+
+    /// Whether people must not see what its objects hold.
+    pub fn is_secret(&self) -> bool {
+        self.group.is_empty() && self.kind == "Secret"
     }
 
     /// `group/version`, or the version alone in the core group.
@@ -89,6 +95,11 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
+    /// Whether it is a Secret, whose values people must not see.
+    pub fn is_secret(&self) -> bool {
+        self.kind.group.is_empty() && self.kind.kind == "Secret"
+    }
+
     /// Puts the parts together.
     pub fn new(kind: &Arc<GroupKind>, namespace: &str, name: &str) -> Self {
         Self { kind: Arc::clone(kind), namespace: namespace.into(), name: name.into() }
@@ -114,6 +125,13 @@ pub fn metadata<'a>(object: &'a Value, field: &str) -> Option<&'a str> {
 /// `metadata.annotations.<name>`.
 pub fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
     object.get("metadata")?.get("annotations")?.get(name)?.as_str()
+}
+
+/// `metadata.labels`; what is no text is left out.
+pub fn labels(object: &Value) -> BTreeMap<String, String> {
+    let labels = object.get("metadata").and_then(|metadata| metadata.get("labels")?.as_object());
+    let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+    labels.into_iter().flatten().filter_map(text).collect()
 }
 
 /// `metadata.generation`, where the kind has one.

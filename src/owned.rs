@@ -31,7 +31,7 @@ pub use memo::{Drift, Memo};
 pub use mend::{emptied_to_null, mended};
 pub use path::{FieldPath, Key, Step};
 pub use projection::{project, project_part};
-pub use transfer::taken_over;
+pub use transfer::{inherited, taken_over};
 
 #[cfg(test)]
 mod generated;

@@ -7,9 +7,21 @@ use crate::source::Place;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::fmt;
 
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// What it is about is refused.
+    #[default]
+    Error,
+    /// It works, and is probably not what its author wants.
+    Warning,
+}
+
 /// One mistake. Its author sees the code, the message, the place and the hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
+    /// Whether it is a mistake, or only looks like one.
+    pub severity: Severity,
     /// A stable, searchable name in kebab case: `unknown-field`.
     pub code: &'static str,
     /// What is wrong: one sentence fragment, lower case, no full stop.
@@ -23,7 +35,18 @@ pub struct Problem {
 impl Problem {
     /// A mistake without a place yet.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), place: None, hint: None }
+        let severity = Severity::Error;
+        Self { severity, code, message: message.into(), place: None, hint: None }
+    }
+
+    /// Something that works, and is probably not what its author wants.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::new(code, message) }
+    }
+
+    /// Whether what it is about is refused.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
     }
 
     /// Says where.
@@ -41,7 +64,8 @@ impl Problem {
     /// Several lines for a terminal: message, file and line, the source with a caret, the hint.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        let title = Level::ERROR.primary_title(self.message.as_str()).id(self.code);
+        let level = if self.is_error() { Level::ERROR } else { Level::WARNING };
+        let title = level.primary_title(self.message.as_str()).id(self.code);
         let mut group = annotate_snippets::Group::with_title(title);
         if let Some(place) = &self.place {
             let text = place.source.text.as_str();

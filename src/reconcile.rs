@@ -1,15 +1,21 @@
 //! One pass: fetch, render, compare, act, status; and when to look again.
 //!
 //! In: what a request names. Out: [`Ended`] for the queue and a [`Report`] for people. Running it twice changes nothing.
-//! Never here: what the steps do. A deleted parent never reaches render: garbage collection takes its children.
+//! Never here: what the steps do. A deleted parent never reaches render: garbage collection takes its children, or
+//! [`dismantle`] where there are some that it does not reach.
 
-use crate::act::{Outcome, Remembered, Restraints, Trouble, act};
+mod dismantle;
+mod finalizer;
+mod made;
+
+use crate::act::{Done, Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Memos, compare};
 use crate::fetch::{ChildCache, Live, Observed, Owner, fetch};
+use crate::input::Inputs;
 use crate::marks::{self, Mark, annotation, hash64};
-use crate::object::ObjectId;
-use crate::queue::Lane;
+use crate::object::{Gvk, ObjectId};
+use crate::queue::{Lane, random};
 use crate::refusal::{Class, Refusal};
 use crate::render::{Desired, Setting, render};
 use crate::report::Report;
@@ -18,6 +24,7 @@ use crate::scope::Scopes;
 use crate::status::{self, Sent, Shape, StatusMemory};
 use crate::store::{Store, Stored};
 use k8s_openapi::jiff::Timestamp;
+use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +44,8 @@ pub struct Scene<'a> {
     pub parents: &'a Store,
     /// The caches of the kinds the rule creates.
     pub children: &'a [ChildCache],
+    /// The objects that the rule only reads.
+    pub inputs: &'a Arc<Inputs>,
     /// Which kinds live in a namespace.
     pub scopes: &'a Scopes,
     /// What the parent's status can hold.
@@ -51,6 +60,7 @@ pub struct Memory {
     children: Memos,
     restraints: Restraints,
     status: StatusMemory,
+    leaving: dismantle::Leaving,
 }
 
 /// How a pass ended.
@@ -80,9 +90,9 @@ pub struct Next {
 }
 
 impl Next {
-    const FAILED: Self = Self { failed: true, look: None };
+    pub(crate) const FAILED: Self = Self { failed: true, look: None };
 
-    fn after(delay: Duration, lane: Lane) -> Self {
+    pub(crate) fn after(delay: Duration, lane: Lane) -> Self {
         Self { failed: false, look: Some((delay, lane)) }
     }
 
@@ -91,7 +101,7 @@ impl Next {
         Self { failed: false, look: moment.map(delay) }
     }
 
-    fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         let look = self.look.into_iter().chain(other.look).min();
         Self { failed: self.failed || other.failed, look }
     }
@@ -102,23 +112,39 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     if is_own_child(scene) {
         return Ended::default();
     }
-    if let Some(why) = left_alone(&scene.parent) {
+    if let Some(why) = left_alone(&scene.parent, scene.rule) {
         let report = Report::left_alone(&scene.rule.name, &scene.parent.id, why);
         return Ended { report: Some(report), ..Ended::default() };
     }
-    let manager = marks::manager(&scene.rule.name, &scene.parent.id);
+    if scene.parent.terminating {
+        return dismantle::dismantle(scene, &mut memory.leaving).await;
+    }
+    let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
     let owner = Owner {
-        rule: &scene.rule.name,
+        rule: &scene.rule.identity,
         parent: &scene.parent.id,
         uid: &scene.parent.uid,
         manager: &manager,
     };
     let now = Timestamp::now();
-    let setting = Setting { scopes: scene.scopes, installation: scene.installation, now };
+    let Some(randomness) = randomness() else {
+        // A placeholder must never reach a cluster.
+        return Ended { next: Next::FAILED, ..Ended::default() };
+    };
+    let setting = Setting {
+        scopes: scene.scopes,
+        installation: scene.installation,
+        now,
+        randomness: Some(&randomness),
+    };
     let desired = render(scene.rule, &observed, &setting);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
-    let plan = plan.checked(scene.children, &owner);
+    let mut plan = plan.checked(scene.children, &owner);
+    let held = finalizer::hold(scene, &desired).await;
+    if let Err(refusal) = &held {
+        plan.withhold(refusal);
+    }
     let remembered = Remembered {
         memos: &mut memory.children,
         restraints: &mut memory.restraints,
@@ -130,9 +156,14 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, &outcome, after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    let noted = made::note(scene, &desired, after).await;
+    let released = finalizer::release_unneeded(scene, &desired, after).await;
     let next = after_outcome(&desired, &outcome)
+        .and(noted.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
+        .and(released.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
+        .and(scene.rule.resync.map_or(Next::default(), resync))
         .and(said.look_again.map_or(Next::default(), |at| Next::after(from(now, at), Lane::Drift)));
     let is_permanent = |refusal: &Refusal| refusal.class == Class::Permanent;
     Ended {
@@ -150,14 +181,14 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
 fn is_own_child(scene: &Scene<'_>) -> bool {
     let mark = scene.parent.annotation(annotation::CHILD);
     mark.as_deref().and_then(Mark::parse).is_some_and(|mark| {
-        *mark.rule == *scene.rule.name && mark.object == scene.parent.id.to_string()
+        *mark.rule == *scene.rule.identity && mark.object == scene.parent.id.to_string()
     })
 }
 
 /// Why nothing is to be done about a parent, whatever its rule says.
-fn left_alone(parent: &Stored) -> Option<&'static str> {
+fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
     let is_paused = || parent.annotation(annotation::PAUSED).as_deref() == Some("true");
-    if parent.terminating {
+    if parent.terminating && !finalizer::is_held(parent, rule) {
         return Some("it is being deleted");
     }
     is_paused().then_some("it is paused")
@@ -176,8 +207,15 @@ fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
 }
 
 impl Scene<'_> {
+    /// The parent's kind, in the version in which the rule speaks of it.
+    pub(crate) fn parent_gvk(&self) -> &Gvk {
+        let is = |gvk: &&Gvk| gvk.group_kind() == *self.parent.id.kind;
+        self.rule.parent.kinds.iter().find(is).unwrap_or(self.rule.parent.gvk())
+    }
+
     fn observe(&self, manager: &str) -> Observed {
-        fetch(Arc::clone(&self.parent), self.children, &self.rule.name, manager)
+        let (parent, inputs) = (Arc::clone(&self.parent), Arc::clone(self.inputs));
+        fetch(parent, self.children, inputs, &self.rule.identity, manager)
     }
 
     /// The answer to our own status write.
@@ -193,17 +231,22 @@ impl Scene<'_> {
                 store.observe(Stored::clone(&live.stored));
             });
         }
-        for (id, result) in &outcome.pruned {
-            self.each_cache(id, &|store| match result {
-                Ok(Deleted::Gone(uid)) => {
-                    store.gone(id, uid);
-                }
-                Ok(Deleted::Going(Some(stored))) => {
-                    store.observe(Stored::clone(stored));
-                }
-                Ok(Deleted::Going(None)) | Err(_) => {}
-            });
+        for (id, deleted) in outcome.removals() {
+            self.remember_removal(id, deleted);
         }
+    }
+
+    /// The answer to a deletion.
+    pub(crate) fn remember_removal(&self, id: &ObjectId, deleted: &Deleted) {
+        self.each_cache(id, &|store| match deleted {
+            Deleted::Gone(uid) => {
+                store.gone(id, uid);
+            }
+            Deleted::Going(Some(stored)) => {
+                store.observe(Stored::clone(stored));
+            }
+            Deleted::Going(None) => {}
+        });
     }
 
     fn each_cache(&self, id: &ObjectId, tell: &dyn Fn(&Store)) {
@@ -220,6 +263,9 @@ fn after_outcome(desired: &Desired, outcome: &Outcome) -> Next {
     let all = children.map(after_trouble).chain(pruned.map(after_write));
     // What waits may find now what it waits for.
     let waits = outcome.wrote() && desired.waiting().next().is_some();
+    // An object with generated values that the cache did not know is rendered anew with them.
+    let is_found = |result: &Result<Done, Trouble>| matches!(result, Ok(Done::Found(_)));
+    let waits = waits || outcome.children.iter().any(is_found);
     let waiting = if waits { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
     all.fold(waiting.and(Next::at(outcome.look_again)), Next::and)
 }
@@ -230,7 +276,9 @@ fn after_trouble(trouble: &Trouble) -> Next {
         Trouble::NotOurs(_) => Next::FAILED,
         // Whoever watches the lists wakes all parents when there is more to see; the time of the others comes with the
         // outcome.
-        Trouble::Unseen(_) | Trouble::Held(_) | Trouble::Contested(_) => Next::default(),
+        Trouble::Unseen(_) | Trouble::Held(_) | Trouble::Contested(_) | Trouble::Lost(_) => {
+            Next::default()
+        }
         Trouble::Refused(refusal) => after_write(refusal),
     }
 }
@@ -269,6 +317,17 @@ fn after_status(written: &Result<Sent, Refusal>) -> Next {
         Ok(Sent::Later(delay)) => Next::after(*delay, Lane::Finish),
         Err(refusal) => after_refusal(refusal),
     }
+}
+
+/// For values that are made once.
+fn randomness() -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).ok().map(|()| bytes)
+}
+
+/// Up to a tenth earlier, so that parents which came together do not stay together.
+fn resync(every: Duration) -> Next {
+    Next::after(every.mul_f64(1.0 - random() / 10.0), Lane::Bulk)
 }
 
 /// How long until a moment; one that has passed means now.

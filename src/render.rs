@@ -4,6 +4,7 @@
 //! Pure: no client, no clock, no environment. A mistake in one child leaves the others alone.
 
 mod child;
+pub(crate) mod generate;
 mod items;
 
 pub use child::DesiredChild;
@@ -30,6 +31,8 @@ pub struct Setting<'a> {
     pub installation: &'a str,
     /// The time of the request.
     pub now: Timestamp,
+    /// Randomness of the request, for values that are made once; offline there is none.
+    pub randomness: Option<&'a [u8; 32]>,
 }
 
 /// What should exist.
@@ -44,6 +47,8 @@ pub struct Desired {
     pub decisions: Vec<(Place, Decision)>,
     /// Why nothing at all could be rendered.
     pub failed: Option<Problem>,
+    /// Whether the parent is not one that the rule is for, as far as labels say.
+    pub unselected: bool,
     /// What `let` came out as.
     pub let_value: Map<String, Value>,
     ids: BTreeSet<ObjectId>,
@@ -136,18 +141,24 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
         desired.failed = Some(Problem::new("deep-parent", message));
         return desired;
     }
+    if let Some(problem) = &observed.inputs.failed {
+        desired.failed = Some(problem.clone());
+        return desired;
+    }
     let mut view = View::new(rule, observed, setting.now);
     if let Some(body) = &rule.let_body {
         match view.render_body(body) {
             Ok(value) => view.add_let(value),
             Err(failure) => {
-                desired.failed = Some(whole(failure));
+                desired.without_let(rule, failure);
                 return desired;
             }
         }
     }
     desired.let_value = view.let_value();
-    let mut items = Items::new(rule, view);
+    let selected = selected(rule, observed);
+    desired.unselected = selected == Ok(false);
+    let mut items = Items::new(rule, view, selected);
     for index in &rule.order {
         let child = &rule.children[*index];
         for frame in items.of(child.group) {
@@ -160,6 +171,26 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
 }
 
 impl Desired {
+    /// What fails in `let` fails for the whole parent, and so does everything wait when `let` waits for an input. Children are
+    /// made from `let`: it cannot wait for them.
+    fn without_let(&mut self, rule: &Rule, failure: Failure) {
+        match failure {
+            Failure::Failed(problem) => self.failed = Some(problem),
+            Failure::Waiting { what, place } if what.starts_with("children") => {
+                let message = format!("`let` cannot wait for {what}");
+                self.failed = Some(Problem::new("let-waits", message).at(place));
+            }
+            Failure::Waiting { what, .. } => {
+                for child in &rule.children {
+                    let place = (Arc::clone(&child.id), Vec::new());
+                    let why = format!("it waits for {what}, which `let` reads");
+                    self.stuck.insert(place.clone(), Stuck::Waiting(why));
+                    self.decisions.push((place, Decision::Stuck));
+                }
+            }
+        }
+    }
+
     /// Decides about one child at one item, and renders it if it is wanted.
     fn child<'a>(
         &mut self,
@@ -213,14 +244,14 @@ impl Desired {
     }
 }
 
-/// What fails in `let` fails for the whole parent; there is nothing yet that it could wait for.
-fn whole(failure: Failure) -> Problem {
-    match failure {
-        Failure::Failed(problem) => problem,
-        Failure::Waiting { what, place } => {
-            Problem::new("let-waits", format!("`let` cannot wait for {what}")).at(place)
-        }
+/// Whether the parent's labels, and those of its namespace, are such that the rule is for it.
+fn selected(rule: &Rule, observed: &Observed) -> Result<bool, Stuck> {
+    let labels = || observed.parent.stored.labels();
+    if rule.parent.label_selector.as_ref().is_some_and(|selector| !selector.matches(&labels())) {
+        return Ok(false);
     }
+    let told = observed.inputs.selected.clone().unwrap_or(Ok(true));
+    told.map_err(Stuck::Waiting)
 }
 
 /// Whether a child should exist now; an error says what it waits for.

@@ -8,20 +8,27 @@ pub(crate) mod decode;
 mod comparison_file;
 mod compile;
 mod compiled;
+mod cross;
 mod definition;
 mod file;
 mod ignore;
 mod kinds;
+pub(crate) mod lint;
 mod mention;
 mod order;
+mod policy_file;
 mod read;
 mod schema;
 
 pub use compiled::{
-    Because, ChildRule, ConditionRule, GroupRule, IgnoreRule, Need, ParentRule, Rule, StatusRule,
+    Because, ChildRule, ConditionRule, Generate, GroupRule, IgnoreRule, InputRule, Need,
+    ParentRule, Policies, Rule, StatusRule, Where,
 };
 pub use file::{API_VERSION, Until};
 pub use mention::{Mention, Subject, Use};
+pub use policy_file::{
+    Adopt, Characters, OnImmutable, OnRuleRemoved, Relation, Removal, Update, WhenGone,
+};
 pub use read::{Error, Folder, Templates, read};
 pub use schema::{reference, schema};
 
@@ -87,6 +94,7 @@ pub fn load(folder: &Folder) -> Loaded {
         }
     }
     loaded.rules.sort_by(|left, right| left.name.cmp(&right.name));
+    cross::refuse(&mut loaded);
     definition::add(&mut loaded);
     loaded
 }
@@ -146,6 +154,10 @@ impl Loaded {
             }
             named.insert(name.value.clone(), place);
             compile::compile(&file, source, &folder.templates)
+                .and_then(|rule| match lint::problems(&rule) {
+                    found if found.is_empty() => Ok(rule),
+                    found => Err(found),
+                })
                 .map_err(|found| problems.extend(found))
                 .ok()
         });

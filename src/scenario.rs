@@ -46,6 +46,7 @@ pub struct Scenario {
     rule: Arc<Rule>,
     scopes: Arc<Scopes>,
     parent: Value,
+    inputs: Vec<Value>,
     steps: Vec<Step>,
 }
 
@@ -56,6 +57,8 @@ struct Step {
     now: Timestamp,
     /// Merged over the parent so far.
     parent: Value,
+    /// What the rule reads from now on, if that changes.
+    inputs: Option<Vec<Value>>,
     /// Objects of somebody else.
     foreign: Vec<(Value, Place)>,
     observed: Vec<Seen>,
@@ -164,6 +167,7 @@ pub fn run(scenario: &Scenario) -> Ran {
         Ok(server) => server,
         Err(refused) => return scenario.refused(&refused),
     };
+    server.set_inputs(scenario.inputs.clone());
     let number = scenario.steps.len();
     for step in &scenario.steps {
         let mut failures = step.happens(scenario, &mut server, &mut memos);
@@ -206,6 +210,9 @@ impl Step {
         let mut failures = Vec::new();
         if let Err(refused) = server.edit_parent(&self.parent) {
             failures.push(Failure::said(&self.place, "parent", refused.to_string()));
+        }
+        if let Some(inputs) = &self.inputs {
+            server.set_inputs(inputs.clone());
         }
         for (object, place) in &self.foreign {
             if let Err(refused) = server.put_foreign(object) {

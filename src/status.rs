@@ -27,6 +27,8 @@ use std::collections::BTreeMap;
 
 /// What is to be said about a parent.
 pub struct Said {
+    /// Before the types of the conditions that every rule has.
+    prefix: String,
     /// Conditions, ours first.
     pub conditions: Vec<Condition>,
     /// Types of conditions that stay as they are, since nothing can be said of them now.
@@ -76,15 +78,30 @@ pub fn compute(
             .collect(),
     };
     let look_again = view.look_again();
-    Said { conditions: [summary.conditions(), own].concat(), kept, fields, report, look_again }
+    let prefix = rule.status.as_ref().map(|status| status.prefix.clone()).unwrap_or_default();
+    if desired.unselected {
+        // Of what is none of the rule's parents it says nothing.
+        let fields = Some(Map::new());
+        return Said {
+            prefix,
+            conditions: Vec::new(),
+            kept: Vec::new(),
+            fields,
+            report,
+            look_again,
+        };
+    }
+    let conditions = [summary.conditions(&prefix), own].concat();
+    Said { prefix, conditions, kept, fields, report, look_again }
 }
 
 impl Said {
     /// The server refuses the declared fields: the old ones stay, and the conditions tell.
     fn refused(&mut self, message: &str) {
         let summary = standing::refused(message);
-        let own = self.conditions.split_off(summary.conditions().len());
-        self.conditions = [summary.conditions(), own].concat();
+        let usual = summary.conditions(&self.prefix);
+        let own = self.conditions.split_off(usual.len());
+        self.conditions = [usual, own].concat();
         self.fields = None;
         (self.report.state, self.report.message) = (summary.state, summary.message);
     }

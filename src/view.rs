@@ -10,8 +10,9 @@ pub use children::Slot;
 
 use crate::comparison::{self, Comparison, Root, Scope, Truth, Verdict};
 use crate::fetch::{Live, Observed};
-use crate::marks;
-use crate::object::ObjectId;
+use crate::input::{Input, Inputs};
+use crate::marks::visible;
+use crate::object::{Gvk, ObjectId};
 use crate::ready::{self, Readiness};
 use crate::rule::{ChildRule, Rule};
 use crate::template::{Awaits, BodyTemplate, Context, Failure, Part};
@@ -39,6 +40,7 @@ struct Pass<'a> {
     rule: &'a Rule,
     parent: Value,
     children: Children<'a>,
+    inputs: &'a Inputs,
     now: Timestamp,
     look_again: Cell<Option<Timestamp>>,
 }
@@ -70,10 +72,12 @@ impl<'a> View<'a> {
     pub fn new(rule: &'a Rule, observed: &'a Observed, now: Timestamp) -> Self {
         let parent = visible(observed.parent.value());
         let context = Context::new()
-            .with("parent", Part::new("parent", &parent, Awaits::Key("status".into())));
+            .with("parent", Part::new("parent", &parent, Awaits::Key("status".into())))
+            .with("inputs", observed.inputs.part());
         let children = Children::new(rule, observed);
         let look_again = Cell::new(None);
-        let pass = Rc::new(Pass { rule, parent, children, now, look_again });
+        let inputs = &*observed.inputs;
+        let pass = Rc::new(Pass { rule, parent, children, inputs, now, look_again });
         Self::at(pass, Vec::new(), Value::Object(Map::new()), context)
     }
 
@@ -166,6 +170,9 @@ impl<'a> View<'a> {
 
     /// Why a needed child holds up the one that needs it. A child that is not wanted holds up nobody.
     pub fn missing(&self, need: &str, ready: bool) -> Option<String> {
+        if let Some(input) = self.pass.inputs.get(need) {
+            return missing_input(need, input, ready);
+        }
         let children = &self.pass.children;
         let slots = children.slots(need, &self.items);
         let waiting = slots.into_iter().find_map(|slot| match slot {
@@ -214,12 +221,14 @@ impl<'a> View<'a> {
         if slots.iter().any(|slot| matches!(slot, Slot::Missing | Slot::Stuck)) {
             return Root::Unknown { why: format!("{id} does not exist yet") };
         }
+        let child = self.pass.rule.child(id);
+        let is_secret = child.is_some_and(|child| child.kinds.iter().any(Gvk::is_secret));
         if let Some(map) = self.maps.get(id) {
             let whole = || self.pass.children.map(id, &self.items);
-            return Root::Present(map.get_or_init(whole));
+            return present(map.get_or_init(whole), is_secret);
         }
         match slots.first() {
-            Some(Slot::There(live)) => Root::Present(live.value()),
+            Some(Slot::There(live)) => present(live.value(), is_secret),
             _ => Root::Present(&Value::Null),
         }
     }
@@ -228,19 +237,26 @@ impl<'a> View<'a> {
 impl Scope for View<'_> {
     fn root(&self, name: &str) -> Root<'_> {
         match name {
-            "parent" => Root::Present(&self.pass.parent),
+            "parent" => present(&self.pass.parent, is_secret(&self.pass.parent)),
             "let" => Root::Present(&self.let_value),
             name => match self.item(name) {
                 Some(value) => Root::Present(value),
-                None => self.child(name),
+                None => self.pass.inputs.get(name).map_or_else(|| self.child(name), input),
             },
         }
     }
 
     fn readiness(&self, name: &str) -> comparison::Readiness {
-        let slots = self.pass.children.slots(name, &self.items);
         let answer =
             |truth, reason: &str| comparison::Readiness { truth, reason: reason.to_owned() };
+        if let Some(input) = self.pass.inputs.get(name) {
+            return match readiness_of_input(input) {
+                Ok(Readiness::Ready) => answer(Truth::Holds, ""),
+                Ok(waiting) => answer(Truth::Fails, waiting.sentence()),
+                Err(why) => answer(Truth::Unknown, &why),
+            };
+        }
+        let slots = self.pass.children.slots(name, &self.items);
         if slots.iter().any(|slot| matches!(slot, Slot::Missing | Slot::Stuck)) {
             return answer(Truth::Unknown, &format!("{name} does not exist yet"));
         }
@@ -256,6 +272,48 @@ impl Scope for View<'_> {
     }
 }
 
+/// An input as comparisons see it.
+fn input(input: &Input) -> Root<'_> {
+    match (input, input.value()) {
+        (Input::Missing(why), _) => Root::Unknown { why: why.clone() },
+        (Input::Object(live, _), Some(value)) if live.id.is_secret() => Root::Secret(value),
+        (Input::List(_), Some(value)) if any_secret(value) => Root::Secret(value),
+        (_, value) => Root::Present(value.unwrap_or(&Value::Null)),
+    }
+}
+
+fn is_secret(object: &Value) -> bool {
+    object["kind"] == "Secret" && object["apiVersion"] == "v1"
+}
+
+fn any_secret(list: &Value) -> bool {
+    list.as_array().is_some_and(|list| list.iter().any(is_secret))
+}
+
+fn missing_input(need: &str, input: &Input, ready: bool) -> Option<String> {
+    match (readiness_of_input(input), input) {
+        (Err(why), _) => Some(format!("it waits for {why}")),
+        (Ok(_), Input::Absent) => Some(format!("it waits for `{need}`, which does not exist yet")),
+        (Ok(found), _) if ready && !found.is_ready() => {
+            Some(format!("it waits for `{need}`: {}", found.sentence()))
+        }
+        _ => None,
+    }
+}
+
+/// The objects of a list are ready when all of them are; what is absent is not.
+fn readiness_of_input(input: &Input) -> Result<Readiness, String> {
+    match input {
+        Input::Missing(why) => Err(why.clone()),
+        Input::Absent => Ok(Readiness::InProgress("it does not exist".into())),
+        Input::Object(live, _) => Ok(ready::readiness(live.value())),
+        Input::List(list) => {
+            let mut all = list.as_array().into_iter().flatten().map(ready::readiness);
+            Ok(all.find(|found| !found.is_ready()).unwrap_or(Readiness::Ready))
+        }
+    }
+}
+
 /// A view in which `self` is one object.
 struct WithSelf<'v, 'a> {
     view: &'v View<'a>,
@@ -264,7 +322,8 @@ struct WithSelf<'v, 'a> {
 
 impl Scope for WithSelf<'_, '_> {
     fn root(&self, name: &str) -> Root<'_> {
-        if name == "self" { Root::Present(self.object) } else { self.view.root(name) }
+        let is_secret = || Gvk::of(self.object).is_some_and(|gvk| gvk.is_secret());
+        if name == "self" { present(self.object, is_secret()) } else { self.view.root(name) }
     }
 
     fn readiness(&self, name: &str) -> comparison::Readiness {
@@ -272,17 +331,7 @@ impl Scope for WithSelf<'_, '_> {
     }
 }
 
-/// The parent without what must not influence a rule.
-fn visible(parent: &Value) -> Value {
-    let mut parent = parent.clone();
-    if let Some(metadata) = parent.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("resourceVersion");
-        metadata.remove("managedFields");
-        for kind in ["labels", "annotations"] {
-            if let Some(entries) = metadata.get_mut(kind).and_then(Value::as_object_mut) {
-                entries.retain(|name, _| !name.starts_with(marks::PREFIX));
-            }
-        }
-    }
-    parent
+/// An object for comparisons, whose sentences quote no value of a Secret.
+fn present(object: &Value, is_secret: bool) -> Root<'_> {
+    if is_secret { Root::Secret(object) } else { Root::Present(object) }
 }

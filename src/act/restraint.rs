@@ -109,13 +109,17 @@ impl Restraints {
         manager: &str,
         now: Instant,
     ) -> Option<Trouble> {
-        let (Action::Create | Action::Apply(_)) = planned.action else { return None };
+        let (Action::Create | Action::Apply(_) | Action::Recreate(_)) = planned.action else {
+            return None;
+        };
         let id = &planned.child.id;
         if let Some(refused) = self.refused.get(id).filter(|refused| refused.is_about(planned)) {
             return (now < refused.until).then(|| refused.trouble.clone());
         }
         let fight = self.fights.get_mut(id)?;
-        let repair = matches!(planned.action, Action::Apply(Reason::Drift));
+        let drift = Reason::Drift;
+        let repair =
+            planned.action == Action::Apply(drift) || planned.action == Action::Recreate(drift);
         if !repair || now >= fight.last + fight.delay() {
             return None;
         }
@@ -134,14 +138,19 @@ impl Restraints {
     ) {
         let id = &planned.child.id;
         match result {
-            Ok(Done::Written(_, Write::Applied(Reason::Drift))) => {
+            Ok(
+                Done::Written(_, Write::Applied(Reason::Drift)) | Done::Removed(Reason::Drift, ..),
+            ) => {
                 self.refused.remove(id);
                 let first = || Fight { repairs: 0, last: now, fields: Vec::new() };
                 let fight = self.fights.entry(id.clone()).or_insert_with(first);
                 fight.repairs = fight.repairs.saturating_add(1);
                 fight.last = now;
             }
-            Ok(Done::Written(_, Write::Applied(Reason::Intent))) => {
+            Ok(
+                Done::Written(_, Write::Applied(Reason::Intent))
+                | Done::Removed(Reason::Intent, ..),
+            ) => {
                 self.refused.remove(id);
                 self.fights.remove(id);
             }
@@ -233,7 +242,7 @@ fn backoff_of(trouble: &Trouble, over_something: bool) -> Option<Backoff> {
     match trouble {
         Trouble::Refused(refusal) => backoff(&refusal.class, over_something),
         Trouble::NotOurs(_) | Trouble::Held(_) => Some(Backoff::PASS),
-        Trouble::Unseen(_) | Trouble::Contested(_) => None,
+        Trouble::Unseen(_) | Trouble::Contested(_) | Trouble::Lost(_) => None,
     }
 }
 
@@ -256,6 +265,7 @@ mod tests {
     use crate::object::Gvk;
     use crate::owned::Ignored;
     use crate::render::DesiredChild;
+    use crate::rule::Policies;
     use crate::store::Format;
     use serde_json::json;
 
@@ -270,6 +280,10 @@ mod tests {
             object: json!({}),
             intent,
             ignored: Ignored::default(),
+            free: false,
+            generates: false,
+            lost: false,
+            policies: Policies::default(),
         }
     }
 

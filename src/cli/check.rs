@@ -1,9 +1,10 @@
-//! `kubewright check`: every mistake in rules and templates, and in what the example parents make of them.
+//! `kubewright check`: every mistake in rules and templates, in what the example parents make of them, and what is odd.
 
 mod examine;
 
 use super::kinds::Definitions;
 use super::{Exit, Folders, Terminal};
+use crate::{lint, rule};
 use clap::Args;
 use examine::examine;
 
@@ -14,15 +15,20 @@ pub struct CheckArguments {
     folders: Folders,
     #[command(flatten)]
     definitions: Definitions,
+    /// Let warnings count as mistakes.
+    #[arg(long)]
+    strict: bool,
 }
 
 /// Compiles every rule, renders every example parent, and checks both and their children against the types of their kinds.
 pub fn check(arguments: &CheckArguments, terminal: &mut Terminal) -> Exit {
-    let read = super::run::load(&arguments.folders).and_then(|loaded| {
+    let folders = &arguments.folders;
+    let read = rule::read(&folders.rules, &folders.templates()).and_then(|folder| {
+        let loaded = rule::load(&folder);
         let kinds = arguments.definitions.known(&loaded)?;
-        Ok((loaded, kinds))
+        Ok((folder, loaded, kinds))
     });
-    let (loaded, kinds) = match read {
+    let (folder, loaded, kinds) = match read {
         Ok(read) => read,
         Err(error) => {
             terminal.error(&error.to_string());
@@ -30,9 +36,10 @@ pub fn check(arguments: &CheckArguments, terminal: &mut Terminal) -> Exit {
         }
     };
     let examined = examine(&loaded, &kinds);
-    let problems = [loaded.problems, kinds.problems, examined.problems].concat();
+    let warnings = lint::warnings(&loaded, &folder.templates);
+    let problems = [loaded.problems, kinds.problems, examined.problems, warnings].concat();
     terminal.problems(&problems);
-    if !problems.is_empty() {
+    if problems.iter().any(|problem| arguments.strict || problem.is_error()) {
         return Exit::Problems;
     }
     if loaded.rules.is_empty() {

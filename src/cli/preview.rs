@@ -6,6 +6,7 @@
 use super::kinds::Known;
 use crate::act::{Done, Outcome};
 use crate::fetch::{Live, Observed};
+use crate::input;
 use crate::object::Gvk;
 use crate::path::Location;
 use crate::problem::Problem;
@@ -33,20 +34,30 @@ pub(super) struct Preview<'r> {
 }
 
 impl<'r> Preview<'r> {
-    /// Renders the children of a parent, as the API server would give it: with the defaults of its definition.
-    pub(super) fn of(rule: &'r Rule, parent: &Value, kinds: &Known) -> Result<Self, Problem> {
+    /// Renders the children of a parent, as the API server would give it: with the defaults of its definition. `others` are
+    /// the objects among which inputs are looked for.
+    pub(super) fn of(
+        rule: &'r Rule,
+        parent: &Value,
+        others: &[Value],
+        kinds: &Known,
+    ) -> Result<Self, Problem> {
         let mut parent = parent.clone();
         default_parent(&kinds.types, &mut parent);
-        let gvk = Gvk::of(&parent).unwrap_or_else(|| rule.parent.gvk.clone());
+        let gvk = Gvk::of(&parent).unwrap_or_else(|| rule.parent.gvk().clone());
         complete(&mut parent, &gvk, &kinds.scopes);
         let stored = Format::new(&gvk, false).read(&parent.to_string());
         let stored = stored.map_err(|error| Problem::new("illegal-object", error.to_string()))?;
-        let observed = Observed {
-            parent: Live::new(Arc::new(stored)),
-            children: BTreeMap::new(),
-            lost: BTreeMap::new(),
+        let parent = Live::new(Arc::new(stored));
+        let inputs = Arc::new(input::find_among(rule, &parent, others, &kinds.scopes));
+        let observed =
+            Observed { parent, children: BTreeMap::new(), lost: BTreeMap::new(), inputs };
+        let setting = Setting {
+            scopes: &kinds.scopes,
+            installation: "kubewright",
+            now: NOW,
+            randomness: None,
         };
-        let setting = Setting { scopes: &kinds.scopes, installation: "kubewright", now: NOW };
         let desired = render(rule, &observed, &setting);
         Ok(Self { rule, observed, desired })
     }
@@ -59,6 +70,11 @@ impl<'r> Preview<'r> {
             Outcome { children, pruned: Vec::new(), contested: BTreeMap::new(), look_again: None };
         let said = status::compute(self.rule, &self.desired, &outcome, &self.observed, NOW);
         said.fields.unwrap_or_default()
+    }
+
+    /// Whether a child is the object that it is made for.
+    pub(super) fn is_parent(&self, child: &DesiredChild) -> bool {
+        child.id == self.observed.parent.id
     }
 
     /// Where the template writes a part of a child; the child's place in the rule where that cannot be told.

@@ -48,10 +48,17 @@ pub fn render(arguments: &RenderArguments, terminal: &mut Terminal) -> Exit {
             }
         },
     };
+    let others: Vec<Value> = loaded
+        .examples
+        .iter()
+        .map(|example| &example.object)
+        .chain(arguments.file.iter().flat_map(|_| &parents))
+        .cloned()
+        .collect();
     let mut text = String::new();
     for parent in &parents {
         for rule in loaded.rules.iter().filter(|rule| rule.is_for(parent)) {
-            let preview = match Preview::of(rule, parent, &kinds) {
+            let preview = match Preview::of(rule, parent, &others, &kinds) {
                 Ok(preview) => preview,
                 Err(problem) => {
                     problems.push(problem);

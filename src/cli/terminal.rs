@@ -59,15 +59,21 @@ impl Terminal {
         self.note(&format!("{on}error{off}: {text}"));
     }
 
-    /// Shows mistakes with their lines, on standard error, and counts them.
+    /// Shows mistakes and warnings with their lines, on standard error, and counts them.
     pub fn problems(&mut self, problems: &[Problem]) {
         for problem in problems {
             let text = problem.render(self.colour_errors);
             self.note(&format!("{text}\n"));
         }
-        if !problems.is_empty() {
-            let plural = if problems.len() == 1 { "" } else { "s" };
-            self.error(&format!("{} problem{plural}", problems.len()));
+        let errors = problems.iter().filter(|problem| problem.is_error()).count();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        if errors > 0 {
+            self.error(&format!("{errors} problem{}", plural(errors)));
+        }
+        let warnings = problems.len() - errors;
+        if warnings > 0 {
+            let (on, off) = if self.colour_errors { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
+            self.note(&format!("{on}warning{off}: {warnings} warning{}", plural(warnings)));
         }
     }
 }

@@ -8,10 +8,11 @@ mod ear;
 mod task;
 
 use super::{Controller, lock};
-use crate::fetch::ChildCache;
-use crate::object::{Gvk, ObjectId};
+use crate::fetch::{ChildCache, Live};
+use crate::input::{self, InputCaches, Inputs, Interests};
+use crate::object::{GroupKind, Gvk, ObjectId};
 use crate::queue::Lane;
-use crate::rule::Rule;
+use crate::rule::{InputRule, Rule, Where};
 use crate::scope::{Scope, Scopes};
 use crate::status::Shape;
 use crate::store::{Change, Notice, Store, Stored, Subscription};
@@ -27,14 +28,18 @@ use tokio::task::AbortHandle;
 pub(super) struct Attached {
     pub(super) rule: Arc<Rule>,
     ear: Arc<Ear>,
-    shape: Mutex<Option<Arc<Shape>>>,
+    /// What the status of each of its parents' kinds can hold, once that is known.
+    shapes: Mutex<BTreeMap<GroupKind, Arc<Shape>>>,
     bells: Arc<Bells>,
     /// Declared status fields that the shape has no place for.
-    lacking: Mutex<BTreeSet<String>>,
+    lacking: Mutex<BTreeMap<GroupKind, BTreeSet<String>>>,
     parents: Mutex<Vec<Hold>>,
     children: Mutex<Vec<Hold>>,
     /// Kinds of children that are not watched yet, each as a cache that knows nothing.
     missing: Mutex<BTreeMap<Gvk, ChildCache>>,
+    /// The watches of inputs, by the position of the input.
+    inputs: Mutex<BTreeMap<usize, Vec<Hold>>>,
+    namespaces: Mutex<Option<Hold>>,
     /// Every kind of child of this rule and of those it replaced.
     kinds: BTreeSet<Gvk>,
     scopes: Mutex<Arc<Scopes>>,
@@ -56,6 +61,16 @@ struct Hold {
     watch: Watch,
 }
 
+impl Hold {
+    fn cache(&self) -> ChildCache {
+        ChildCache {
+            namespace: self.watch.key().namespace.clone(),
+            store: Arc::clone(self.watch.store()),
+            trouble: unlisted(&self.watch),
+        }
+    }
+}
+
 /// Starts attaching a rule. What the one before it created is watched on, so that what the new one does not name is pruned.
 pub(super) fn attach(
     controller: &Arc<Controller>,
@@ -65,14 +80,16 @@ pub(super) fn attach(
     let mut kinds: BTreeSet<Gvk> = rule.kinds().cloned().collect();
     kinds.extend(before.iter().flat_map(|before| before.kinds.iter().cloned()));
     let attached = Arc::new(Attached {
-        ear: Arc::new(Ear::new(&rule.name, &controller.queue)),
+        ear: Arc::new(Ear::new(&rule, &controller.queue)),
         rule,
-        shape: Mutex::default(),
+        shapes: Mutex::default(),
         bells: Arc::default(),
         lacking: Mutex::default(),
         parents: Mutex::default(),
         children: Mutex::default(),
         missing: Mutex::default(),
+        inputs: Mutex::default(),
+        namespaces: Mutex::default(),
         kinds,
         scopes: Mutex::default(),
         task: Mutex::default(),
@@ -81,7 +98,9 @@ pub(super) fn attach(
         controller: Arc::downgrade(controller),
         attached: Arc::downgrade(&attached),
         before: before.cloned(),
+        parents: attached.rule.parent.kinds.iter().cloned().collect(),
         missing: attached.kinds.clone(),
+        inputs: (0..attached.rule.inputs.len()).collect(),
         asked: 0,
         warned: BTreeSet::new(),
     };
@@ -103,12 +122,7 @@ impl Attached {
     }
 
     pub(super) fn children(&self) -> Vec<ChildCache> {
-        let cache = |hold: &Hold| ChildCache {
-            namespace: hold.watch.key().namespace.clone(),
-            store: Arc::clone(hold.watch.store()),
-            trouble: unlisted(&hold.watch),
-        };
-        let watched: Vec<_> = lock(&self.children).iter().map(cache).collect();
+        let watched: Vec<_> = lock(&self.children).iter().map(Hold::cache).collect();
         watched.into_iter().chain(lock(&self.missing).values().cloned()).collect()
     }
 
@@ -116,14 +130,46 @@ impl Attached {
         Arc::clone(&lock(&self.scopes))
     }
 
-    /// What the parent's status can hold; nothing before that is known.
-    pub(super) fn shape(&self) -> Option<Arc<Shape>> {
-        lock(&self.shape).clone()
+    /// What the status of a kind of parents can hold; nothing before that is known.
+    pub(super) fn shape(&self, kind: &GroupKind) -> Option<Arc<Shape>> {
+        lock(&self.shapes).get(kind).cloned()
+    }
+
+    /// The inputs of a parent. It is registered for what it reads before it reads it for the last time, so that no change
+    /// is missed.
+    pub(super) fn inputs_of(&self, parent: &Arc<Stored>, scopes: &Scopes) -> Arc<Inputs> {
+        if self.rule.inputs.is_empty() && self.rule.parent.namespace_selector.is_none() {
+            return Arc::default();
+        }
+        let (parent, caches) = (Live::new(Arc::clone(parent)), self.input_caches());
+        loop {
+            let (inputs, interests) = input::find(&self.rule, &parent, &caches, scopes);
+            // Names that depend on other inputs may move between two looks; that ends when the inputs do.
+            if !self.ear.is_interested(&parent.id, interests) {
+                return Arc::new(inputs);
+            }
+        }
+    }
+
+    /// What a parent reads besides itself and its children.
+    pub(super) fn is_interested(&self, parent: &ObjectId, interests: Interests) {
+        self.ear.is_interested(parent, interests);
+    }
+
+    fn input_caches(&self) -> InputCaches {
+        let watched = lock(&self.inputs);
+        let by_input =
+            self.rule.inputs.iter().enumerate().map(|(at, input)| match watched.get(&at) {
+                Some(holds) => holds.iter().map(Hold::cache).collect(),
+                None => vec![ChildCache::unserved(&input.gvk)],
+            });
+        let namespaces = lock(&self.namespaces).as_ref().map(Hold::cache);
+        InputCaches { by_input: by_input.collect(), namespaces }
     }
 
     /// The shape does not fit what the rule says, or what the API server answers: perhaps the kind has changed.
-    pub(super) fn doubt_shape(&self, lacking: BTreeSet<String>) {
-        *lock(&self.lacking) = lacking;
+    pub(super) fn doubt_shape(&self, kind: &GroupKind, lacking: BTreeSet<String>) {
+        lock(&self.lacking).insert(kind.clone(), lacking);
         self.bells.doubt.notify_one();
     }
 
@@ -150,8 +196,8 @@ impl Attached {
         *scopes = Arc::new(known);
     }
 
-    /// One key per namespace the parents are confined to, or one for all. Where parents live in no namespace, their
-    /// children can live in any.
+    /// For the parents, where `labels` are none, and for the children: one key per namespace they are confined to, or one
+    /// for all. Where parents live in no namespace, their children can live in any.
     fn keys(&self, kind: &Kind, labels: Option<&str>) -> Vec<WatchKey> {
         let key = |namespace: Option<&String>| WatchKey {
             resource: kind.resource.clone(),
@@ -160,11 +206,46 @@ impl Attached {
             managed_fields: true,
         };
         let parent = &self.rule.parent;
-        let is_global = self.scopes().of(&parent.gvk.group_kind()) == Scope::Cluster;
-        if parent.namespaces.is_empty() || is_global || !kind.resource.namespaced {
+        let confined = match labels {
+            None => !parent.namespaces.is_empty(),
+            Some(_) => self.is_confined(),
+        };
+        if !confined || !kind.resource.namespaced {
             vec![key(None)]
         } else {
             parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
+        }
+    }
+
+    /// Whether everything that concerns the rule is in the namespaces that it names.
+    fn is_confined(&self) -> bool {
+        let scopes = self.scopes();
+        let is_global = |gvk: &Gvk| scopes.of(&gvk.group_kind()) == Scope::Cluster;
+        let parent = &self.rule.parent;
+        !parent.namespaces.is_empty()
+            && !self.rule.cross_namespace
+            && !parent.kinds.iter().any(is_global)
+    }
+
+    /// What is to be watched for an input.
+    fn input_keys(&self, input: &InputRule, kind: &Kind) -> Vec<WatchKey> {
+        // A list is narrowed by the server where its labels are known beforehand.
+        let selector = input.name.is_none().then(|| input.selector.literal()).flatten();
+        let labels = selector.filter(|selector| !selector.is_empty()).map(|s| s.to_string());
+        let key = |namespace: Option<&str>| WatchKey {
+            resource: kind.resource.clone(),
+            namespace: namespace.map(str::to_owned),
+            labels: labels.clone(),
+            managed_fields: false,
+        };
+        match &input.within {
+            _ if !kind.resource.namespaced => vec![key(None)],
+            Where::Own if self.is_confined() => {
+                let names = self.rule.parent.namespaces.iter();
+                names.map(|namespace| key(Some(namespace))).collect()
+            }
+            Where::Listed(names) => names.iter().map(|namespace| key(Some(namespace))).collect(),
+            Where::Own | Where::Named(_) | Where::All | Where::Selected(_) => vec![key(None)],
         }
     }
 
@@ -181,11 +262,15 @@ impl Attached {
         let of = |holds: &Mutex<Vec<Hold>>| -> Vec<Watch> {
             lock(holds).iter().map(|hold| hold.watch.clone()).collect()
         };
-        [of(&self.parents), of(&self.children)].concat()
+        let mut watches = [of(&self.parents), of(&self.children)].concat();
+        let inputs = lock(&self.inputs);
+        watches.extend(inputs.values().flatten().map(|hold| hold.watch.clone()));
+        watches.extend(lock(&self.namespaces).iter().map(|hold| hold.watch.clone()));
+        watches
     }
 
     /// Passes changes on, except those that we made: the pass that made them has seen them.
-    fn listen(&self, watch: Watch, tell: fn(&Ear, &Change)) -> Hold {
+    fn listen(&self, watch: Watch, tell: impl Fn(&Ear, &Change) + Send + Sync + 'static) -> Hold {
         let ear = Arc::clone(&self.ear);
         let subscription = watch.store().subscribe(move |notice| match notice {
             Notice::Changed(change) if !change.own => tell(&ear, change),

@@ -5,6 +5,7 @@
 
 use super::path::{FieldPath, order};
 use super::trail::Trail;
+use crate::marks;
 use serde_json::{Map, Value};
 
 /// One step of an ignored path.
@@ -23,17 +24,28 @@ pub enum Spot {
 
 /// The ignored paths of one child. A path without steps ignores nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ignored(Vec<Vec<Spot>>);
+pub struct Ignored {
+    paths: Vec<Vec<Spot>>,
+    /// If there are any, everything is ignored that is not at, above or below one of these.
+    only: Vec<Vec<Spot>>,
+}
 
 impl Ignored {
     /// From paths, each from the root of the object.
     pub fn new(paths: impl IntoIterator<Item = Vec<Spot>>) -> Self {
-        Self(paths.into_iter().collect())
+        Self { paths: paths.into_iter().collect(), only: Vec::new() }
+    }
+
+    /// Ignores everything else as well, if `only` names anything. Our own marks are never ignored.
+    pub fn but_for(self, only: Vec<Vec<Spot>>) -> Self {
+        Self { only, ..self }
     }
 
     /// Starts a walk over an object.
     pub(super) fn cursor(&self, level: Level) -> Cursor<'_> {
-        Cursor { pending: self.0.iter().map(Vec::as_slice).collect(), level }
+        let only = self.only.iter().map(Vec::as_slice).collect::<Vec<_>>();
+        let pending = self.paths.iter().map(Vec::as_slice).collect();
+        Cursor { pending, only: (!only.is_empty()).then_some(only), level }
     }
 }
 
@@ -42,16 +54,38 @@ impl Ignored {
 pub(super) enum Level {
     /// The object itself: its type and status are never owned through an apply of ours.
     Object,
+    /// The object as it is sent: nothing is left out but what the rule says.
+    Sent,
     /// Its metadata: the server's bookkeeping and the identity are never owned.
     Metadata,
+    /// The metadata as it is sent.
+    SentMetadata,
+    /// Its labels or annotations.
+    Marks,
     /// Anywhere else: nothing but what the rule says.
     Inside,
 }
+
+/// What a rule's limit to some fields means for one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    /// What is outside of it is ignored.
+    Holds,
+    /// Something below may be inside of it.
+    Passes,
+    /// It does not concern what is here.
+    Lifted,
+}
+
+/// What is sent whatever the rule is limited to.
+const STATED: [&str; 5] = ["apiVersion", "kind", "name", "namespace", "ownerReferences"];
 
 /// What is left of the ignored paths where a walk stands. Without pending paths it costs no memory.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     pending: Vec<&'a [Spot]>,
+    /// Without any that is left, everything here is ignored; nothing where no such limit holds.
+    only: Option<Vec<&'a [Spot]>>,
     level: Level,
 }
 
@@ -66,9 +100,19 @@ impl Cursor<'_> {
                 | "creationTimestamp" | "managedFields",
             ) => return None,
             (Level::Object, "metadata") => Level::Metadata,
+            (Level::Sent, "metadata") => Level::SentMetadata,
+            (Level::Metadata | Level::SentMetadata, "labels" | "annotations") => Level::Marks,
             _ => Level::Inside,
         };
-        self.follow(level, |spot| match spot {
+        let limit = match (self.level, level) {
+            // What an object is, and our marks, are no matter of what the rule compares.
+            (_, Level::Metadata | Level::SentMetadata | Level::Marks) => Limit::Passes,
+            (Level::Sent | Level::SentMetadata, _) if STATED.contains(&name) => Limit::Lifted,
+            (Level::Metadata, _) if name == "ownerReferences" => Limit::Lifted,
+            (Level::Marks, _) if name.starts_with(marks::PREFIX) => Limit::Lifted,
+            _ => Limit::Holds,
+        };
+        self.follow(level, limit, |spot| match spot {
             Spot::Field(field) => field == name,
             Spot::Every => true,
             Spot::Index(_) | Spot::Where(_) => false,
@@ -80,7 +124,7 @@ impl Cursor<'_> {
         let equal = |(name, value): &(String, Value)| {
             element.get(name).is_some_and(|stated| order(stated, value).is_eq())
         };
-        self.follow(Level::Inside, |spot| match spot {
+        self.follow(Level::Inside, Limit::Holds, |spot| match spot {
             Spot::Every => true,
             Spot::Index(position) => *position == index,
             Spot::Where(fields) => fields.iter().all(equal),
@@ -90,10 +134,11 @@ impl Cursor<'_> {
 
     /// Whether nothing at or below this place is ignored.
     pub(super) fn is_idle(&self) -> bool {
-        self.pending.is_empty() && self.level == Level::Inside
+        let drops = matches!(self.level, Level::Object | Level::Metadata);
+        self.pending.is_empty() && self.only.is_none() && !drops
     }
 
-    fn follow(&self, level: Level, hit: impl Fn(&Spot) -> bool) -> Option<Self> {
+    fn follow(&self, level: Level, limit: Limit, hit: impl Fn(&Spot) -> bool) -> Option<Self> {
         let mut pending = Vec::new();
         for path in &self.pending {
             match path {
@@ -102,7 +147,18 @@ impl Cursor<'_> {
                 _ => {}
             }
         }
-        Some(Self { pending, level })
+        let only = match (&self.only, limit) {
+            (None, _) | (_, Limit::Lifted) => None,
+            (Some(paths), _) => {
+                let followed = paths.iter().filter(|path| path.first().is_some_and(&hit));
+                let rest: Vec<&[Spot]> = followed.map(|path| &path[1..]).collect();
+                if rest.is_empty() && limit == Limit::Holds {
+                    return None;
+                }
+                (!rest.iter().any(|path| path.is_empty())).then_some(rest)
+            }
+        };
+        Some(Self { pending, only, level })
     }
 }
 
@@ -116,7 +172,7 @@ pub fn without_ignored(
     ignored: &Ignored,
     keep: &dyn Fn(&FieldPath) -> bool,
 ) -> Value {
-    copy(intent, &ignored.cursor(Level::Inside), &Trail::ROOT, keep)
+    copy(intent, &ignored.cursor(Level::Sent), &Trail::ROOT, keep)
 }
 
 fn copy(
@@ -227,6 +283,25 @@ mod tests {
         };
         assert_eq!(without_ignored(&intent, &ignored, &keep), intent);
         assert_eq!(asked.into_inner(), ["spec.ports[0].nodePort", "spec.replicas"]);
+    }
+
+    #[test]
+    fn a_limit_ignores_everything_but_what_it_names_and_our_marks() {
+        let intent = json!({"apiVersion": "v1", "kind": "X",
+            "metadata": {"name": "x", "labels": {"a": "1", "kubewright.io/owner": "k"}, "ownerReferences": [{"uid": "u"}]},
+            "spec": {"replicas": 3, "image": "a", "ports": [{"port": 1, "nodePort": 2}]}, "data": {}});
+        let only = Ignored::default().but_for(vec![
+            path(&[field("image")]),
+            path(&[field("ports"), Spot::Every, field("port")]),
+        ]);
+        let sent = without_ignored(&intent, &only, DROP);
+        let wanted = json!({"apiVersion": "v1", "kind": "X",
+            "metadata": {"name": "x", "labels": {"kubewright.io/owner": "k"}, "ownerReferences": [{"uid": "u"}]},
+            "spec": {"image": "a", "ports": [{"port": 1}]}});
+        assert_eq!(sent, wanted);
+        let within = Ignored::new([path(&[field("image")])]).but_for(vec![path(&[])]);
+        assert_eq!(without_ignored(&intent, &within, DROP)["spec"]["replicas"], 3);
+        assert_eq!(without_ignored(&intent, &within, DROP)["spec"].get("image"), None);
     }
 
     #[test]

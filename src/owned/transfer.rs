@@ -66,6 +66,48 @@ pub fn taken_over(
     changed.then_some(Value::Array(after))
 }
 
+/// Parts of Kubernetes itself, which write beside whoever made an object.
+const COMPONENTS: [&str; 5] = [
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubelet",
+    "cloud-controller-manager",
+];
+
+/// `managedFields` in which we own what people and their tools wrote before us: what we do not want of it goes with our
+/// next apply. What Kubernetes itself wrote, what was written through a subresource, finalizers and owner references
+/// stay with their writers.
+pub fn inherited(managed_fields: &Value, manager: &str, api_version: &str) -> Value {
+    let mut fields = json!({});
+    let mut after = Vec::new();
+    for (holder, entry) in managers(managed_fields) {
+        let version = entry.get("apiVersion").and_then(Value::as_str);
+        let stays = !holder.subresource.is_empty()
+            || COMPONENTS.contains(&&*holder.manager)
+            || version != Some(api_version);
+        let Some(theirs) = entry.get("fieldsV1").filter(|_| !stays) else {
+            after.push(entry.clone());
+            continue;
+        };
+        let (mut ours, mut rest) = (theirs.clone(), json!({}));
+        for kept in ["f:finalizers", "f:ownerReferences"] {
+            let below = ours.get_mut("f:metadata").and_then(Value::as_object_mut);
+            if let Some(found) = below.and_then(|below| below.remove(kept)) {
+                rest["f:metadata"][kept] = found;
+            }
+        }
+        add(&mut fields, &ours);
+        if !is_nothing(&rest) {
+            let mut kept = entry.clone();
+            kept["fieldsV1"] = rest;
+            after.push(kept);
+        }
+    }
+    after.push(entry(manager, api_version, &fields));
+    Value::Array(after)
+}
+
 fn entry(manager: &str, api_version: &str, fields: &Value) -> Value {
     json!({"manager": manager, "operation": "Apply", "apiVersion": api_version,
            "fieldsType": "FieldsV1", "fieldsV1": fields})
@@ -133,6 +175,32 @@ mod tests {
         let mut fields = marks();
         add(&mut fields, more);
         fields
+    }
+
+    #[test]
+    fn what_people_wrote_is_inherited_and_what_kubernetes_wrote_is_not() {
+        let theirs =
+            json!({"f:data": {"f:a": {}}, "f:metadata": {"f:finalizers": {"v:\"x\"": {}}}});
+        let applied = json!({"f:data": {"f:b": {}}});
+        let revision = json!({"f:metadata": {"f:annotations": {"f:revision": {}}}});
+        let status = json!({"f:status": {}});
+        let mut of_status = by("kubectl", "Update", &status);
+        of_status["subresource"] = json!("status");
+        let kept = json!({"f:metadata": {"f:finalizers": {"v:\"x\"": {}}}});
+        let ours = json!({"f:data": {"f:a": {}, "f:b": {}}, "f:metadata": {}});
+        let before = [
+            by("kubectl", "Update", &theirs),
+            by("helm", "Apply", &applied),
+            by("kube-controller-manager", "Update", &revision),
+            of_status.clone(),
+        ];
+        let expected = json!([
+            by("kubectl", "Update", &kept),
+            by("kube-controller-manager", "Update", &revision),
+            of_status,
+            by(US, "Apply", &ours),
+        ]);
+        assert_eq!(inherited(&json!(before), US, "v1"), expected);
     }
 
     fn after(before: &[Value], remembered: Option<&FieldSet>) -> Option<Value> {

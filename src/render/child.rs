@@ -2,14 +2,16 @@
 //!
 //! In: a child of a rule, what it may read. Out: canonical objects with identity, marks, owner and intent hash.
 
+use super::generate::{self, Generated};
 use super::{Setting, Stuck};
 use crate::fetch::{Live, Observed};
 use crate::marks::{self, Mark, annotation, label};
 use crate::object::{Gvk, ObjectId, metadata};
 use crate::owned::{self, Ignored};
 use crate::problem::Problem;
-use crate::rule::{ChildRule, Rule};
+use crate::rule::{ChildRule, Policies, Rule};
 use crate::scope::Scope;
+use crate::template::{Awaits, Part};
 use crate::view::View;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -34,6 +36,14 @@ pub struct DesiredChild {
     pub intent: u64,
     /// Fields that are left to whoever owns them.
     pub ignored: Ignored,
+    /// Whether no owner reference ties it to the parent.
+    pub free: bool,
+    /// Whether it holds generated values.
+    pub generates: bool,
+    /// Whether its generated values were lost, so that it is not created.
+    pub lost: bool,
+    /// What is done with it in cases in which rules differ.
+    pub policies: Policies,
 }
 
 impl DesiredChild {
@@ -63,7 +73,13 @@ pub(super) fn objects(
     observed: &Observed,
     setting: &Setting<'_>,
 ) -> Result<Vec<DesiredChild>, Stuck> {
-    let documents = rule.templates.documents(&child.template, &view.context())?;
+    let generated = generate::values(child, &view.keys(), observed, setting);
+    let mut context = view.context();
+    if !child.generate.is_empty() {
+        let values = Value::Object(generated.values.clone());
+        context.to_mut().insert("generated", Part::new("generated", &values, Awaits::Nothing));
+    }
+    let documents = rule.templates.documents(&child.template, &context)?;
     if documents.is_empty() && !child.may_be_empty {
         let hint = "guard the child with `when`, or allow it with `mayBeEmpty: true`";
         let problem = Problem::new("no-object", "the template renders no object");
@@ -75,6 +91,7 @@ pub(super) fn objects(
         items: view.keys(),
         ignored: child.ignored(view),
         parent: &observed.parent,
+        generated,
         setting,
     };
     let placed = |problem: Problem| Problem { place: Some(child.place.clone()), ..problem };
@@ -90,6 +107,7 @@ struct Making<'m> {
     items: Vec<String>,
     ignored: Ignored,
     parent: &'m Live,
+    generated: Generated,
     setting: &'m Setting<'m>,
 }
 
@@ -99,9 +117,10 @@ impl Making<'_> {
         let gvk = kind_of(self.child, &document)?;
         refuse_marks(&document)?;
         let scope = self.setting.scopes.of(&gvk.group_kind());
-        let id = identity(&gvk, scope, &document, self.parent)?;
+        let id = identity(&gvk, scope, &document, self.parent, self.rule.cross_namespace)?;
         let mut object = owned::canonical(document).map_err(|mistakes| mistake(&mistakes))?;
-        self.add_marks(&mut object, &id, scope);
+        generate::keep(&mut object, &self.generated.values)?;
+        let free = self.add_marks(&mut object, &id, scope);
         let hashed = owned::without_ignored(&object, &self.ignored, &|_| false);
         let intent = owned::intent_hash(&hashed);
         let hash = json!(owned::intent_mark(intent));
@@ -114,12 +133,23 @@ impl Making<'_> {
             object,
             intent,
             ignored: self.ignored.clone(),
+            free,
+            generates: !self.generated.values.is_empty(),
+            lost: self.generated.lost,
+            policies: self.child.policies,
         })
     }
 
-    fn add_marks(&self, object: &mut Value, id: &ObjectId, scope: Scope) {
+    /// Marks, and the owner reference where there can be one. Tells whether there is none.
+    fn add_marks(&self, object: &mut Value, id: &ObjectId, scope: Scope) -> bool {
+        let (stays, outlives) = self.child.policies.kept(&id.kind);
+        let own = &self.parent.id.namespace;
+        let free = outlives || (!own.is_empty() && id.namespace != *own);
         let mark = Mark {
-            rule: self.rule.name.to_string(),
+            free,
+            stays,
+            outlives,
+            rule: self.rule.identity.to_string(),
             parent: self.parent.id.to_string(),
             child: self.child.id.to_string(),
             items: self.items.clone(),
@@ -137,13 +167,16 @@ impl Making<'_> {
         entries(object, "annotations")
             .insert(annotation::CHILD.into(), json!(mark.to_annotation()));
         let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
-            return;
+            return free;
         };
-        metadata.insert("ownerReferences".into(), json!([owner(self.parent)]));
+        if !free {
+            metadata.insert("ownerReferences".into(), json!([owner(self.parent)]));
+        }
         match scope {
             Scope::Namespaced => metadata.insert("namespace".into(), json!(&*id.namespace)),
             Scope::Cluster => metadata.remove("namespace"),
         };
+        free
     }
 }
 
@@ -183,7 +216,13 @@ fn refuse_marks(document: &Value) -> Result<(), Problem> {
     Ok(())
 }
 
-fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<ObjectId, Problem> {
+fn identity(
+    gvk: &Gvk,
+    scope: Scope,
+    document: &Value,
+    parent: &Live,
+    cross_namespace: bool,
+) -> Result<ObjectId, Problem> {
     let kind = Arc::new(gvk.group_kind());
     let name = metadata(document, "name").unwrap_or_default();
     if name.is_empty() {
@@ -193,14 +232,13 @@ fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<
     let own = &*parent.id.namespace;
     let written = metadata(document, "namespace");
     match (scope, own.is_empty()) {
-        (Scope::Cluster, true) => Ok(ObjectId::new(&kind, "", name)),
-        (Scope::Cluster, false) => Err(Problem::new(
-            "outside-namespace",
-            format!(
-                "{} {name} lives in no namespace, its parent in `{own}`: nothing could own it",
-                gvk.kind
-            ),
-        )),
+        (Scope::Cluster, is_global) if is_global || cross_namespace => {
+            Ok(ObjectId::new(&kind, "", name))
+        }
+        (Scope::Cluster, _) => Err(outside(format!(
+            "{} {name} lives in no namespace, its parent in `{own}`",
+            gvk.kind
+        ))),
         (Scope::Namespaced, true) => match written {
             Some(namespace) if !namespace.is_empty() => {
                 legal_namespace(gvk, name, namespace)?;
@@ -212,18 +250,24 @@ fn identity(gvk: &Gvk, scope: Scope, document: &Value, parent: &Live) -> Result<
                 Err(Problem::new("no-namespace", message).hint(hint))
             }
         },
-        (Scope::Namespaced, false) if written.is_none_or(|namespace| namespace == own) => {
-            Ok(ObjectId::new(&kind, own, name))
-        }
-        (Scope::Namespaced, false) => Err(Problem::new(
-            "outside-namespace",
-            format!(
-                "{} {name} is to live in `{}`, its parent lives in `{own}`",
-                gvk.kind,
-                written.unwrap_or_default()
-            ),
-        )),
+        (Scope::Namespaced, false) => match written.filter(|namespace| *namespace != own) {
+            None => Ok(ObjectId::new(&kind, own, name)),
+            Some(namespace) if cross_namespace => {
+                legal_namespace(gvk, name, namespace)?;
+                Ok(ObjectId::new(&kind, namespace, name))
+            }
+            Some(namespace) => Err(outside(format!(
+                "{} {name} is to live in `{namespace}`, its parent lives in `{own}`",
+                gvk.kind
+            ))),
+        },
     }
+}
+
+/// Whoever may create a parent must not reach further than the rule's author decided.
+fn outside(message: String) -> Problem {
+    let hint = "a rule with `crossNamespace: true` may write outside of the parent's namespace";
+    Problem::new("outside-namespace", message).hint(hint)
 }
 
 /// Names become a part of the request's path and often come from what a parent contains: they must stay one step of it.

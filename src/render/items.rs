@@ -30,8 +30,11 @@ pub(super) struct Items<'a> {
 
 impl<'a> Items<'a> {
     /// Knows what is outside of groups.
-    pub(super) fn new(rule: &'a Rule, view: View<'a>) -> Self {
-        let wanted = holds(&rule.parent.when, &view);
+    pub(super) fn new(rule: &'a Rule, view: View<'a>, selected: Result<bool, Stuck>) -> Self {
+        let wanted = match selected {
+            Ok(true) => holds(&rule.parent.when, &view),
+            other => other,
+        };
         Self { rule, frames: BTreeMap::from([(None, vec![Frame { view, wanted }])]) }
     }
 

@@ -5,12 +5,14 @@
 mod child;
 mod definition;
 mod group;
+mod input;
+mod parent;
 mod status;
 
 use super::comparison_file::ComparisonFile;
-use super::compiled::{ChildRule, GroupRule, ParentRule, Rule, StatusRule};
+use super::compiled::{ChildRule, GroupRule, InputRule, ParentRule, Rule, StatusRule};
 use super::decode::Spanned;
-use super::file::{API_VERSION, BodyFile, ChildFile, EntryFile, RuleFile};
+use super::file::{BodyFile, ChildFile, EntryFile, RuleFile};
 use super::mention::{self, Mention};
 use super::order;
 use super::read::Templates as Files;
@@ -20,8 +22,9 @@ use crate::object::Gvk;
 use crate::problem::Problem;
 use crate::shorthand::Definition;
 use crate::source::{Place, Source};
-use crate::template::{BodyTemplate, Builder, Mode, Templates};
-use std::collections::BTreeSet;
+use crate::template::{BodyTemplate, Builder, LineTemplate, Mode, Read, Templates};
+use parent::{Header, parent_span};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,10 +39,12 @@ pub(super) fn compile(
         files,
         templates: Builder::new(Arc::clone(files)),
         ids: file.spec.children.iter().flat_map(EntryFile::children).map(id).collect(),
+        inputs: file.spec.inputs.iter().map(|input| input.id.value.as_str()).collect(),
         singles: file.spec.children.iter().filter_map(single).collect(),
         groups: Vec::new(),
         own: None,
         mentions: Vec::new(),
+        used: BTreeSet::new(),
         problems: Vec::new(),
     };
     // What is optional and wrong is only left out of the draft: its problem stops the rule.
@@ -71,6 +76,8 @@ struct Compiler<'a> {
     templates: Builder,
     /// Every child's id.
     ids: BTreeSet<&'a str>,
+    /// Every input's id.
+    inputs: BTreeSet<&'a str>,
     /// The ids of those outside of groups.
     singles: BTreeSet<&'a str>,
     /// In the order in which they open; nothing for one with a mistake.
@@ -78,6 +85,8 @@ struct Compiler<'a> {
     /// The child that `self` means now.
     own: Option<String>,
     mentions: Vec<Mention>,
+    /// Inputs that something reads.
+    used: BTreeSet<String>,
     problems: Vec<Problem>,
 }
 
@@ -93,10 +102,11 @@ struct Surroundings {
 
 /// A rule without its templates, which are finished last.
 struct Draft {
-    name: Arc<str>,
+    header: Header,
     parent: ParentRule,
     definition: Option<Definition>,
     let_body: Option<BodyTemplate>,
+    inputs: Vec<InputRule>,
     children: Vec<ChildRule>,
     order: Vec<usize>,
     status: Option<StatusRule>,
@@ -114,12 +124,21 @@ impl Draft {
         let text = files
             .iter()
             .fold(source.text.clone(), |text, (name, file)| text + "\0" + name + "\0" + &file.text);
+        let reads_inputs = |read: &Read| read.path.first().is_some_and(|root| root == "inputs");
         Rule {
-            name: self.name,
+            name: self.header.name,
+            identity: self.header.identity,
+            formerly: self.header.formerly,
             hash: hash64(text.as_bytes()),
             parent: self.parent,
             definition: self.definition,
+            cross_namespace: self.header.cross_namespace,
+            reveal: self.header.reveal,
+            resync: self.header.resync,
+            on_rule_removed: self.header.on_rule_removed,
+            let_reads_inputs: self.let_body.iter().flat_map(BodyTemplate::reads).any(reads_inputs),
             let_body: self.let_body,
+            inputs: self.inputs,
             children: self.children,
             groups,
             order: self.order,
@@ -131,23 +150,26 @@ impl Draft {
 }
 
 /// Ids that mean something else in comparisons and templates.
-const RESERVED: &[&str] = &["parent", "item", "self", "let", "rule", "conditions"];
+const RESERVED: &[&str] =
+    &["parent", "item", "self", "let", "rule", "conditions", "inputs", "children", "generated"];
 
 impl<'a> Compiler<'a> {
     fn rule(&mut self, file: &'a RuleFile) -> Option<Draft> {
-        self.header(file);
+        let header = self.header(file);
         let spec = &file.spec;
         let parent = self.parent(file);
         let definition = spec.schema.as_ref().and_then(|schema| self.definition(file, schema));
         let let_body = spec.let_body.as_ref().and_then(|body| self.body(body, Mode::Strict));
         self.check_ids(file);
+        let inputs = self.inputs(file);
         let top = self.top();
         let mut children = Vec::new();
         self.entries(&spec.children, &top, &mut children);
         let status = spec
             .status
             .as_ref()
-            .and_then(|status| self.status(status, &top, &spec.parent.kind.span));
+            .and_then(|status| self.status(status, &top, &parent_span(&spec.parent)));
+        self.check_unused(file);
         let children: Vec<ChildRule> = children.into_iter().collect::<Option<_>>()?;
         let order = match order::order(&children) {
             Ok(order) => order,
@@ -157,10 +179,11 @@ impl<'a> Compiler<'a> {
             }
         };
         Some(Draft {
-            name: file.metadata.name.value.as_str().into(),
+            header: header?,
             parent: parent?,
             definition,
             let_body,
+            inputs: inputs?,
             children,
             order,
             status,
@@ -171,8 +194,10 @@ impl<'a> Compiler<'a> {
     fn top(&self) -> Surroundings {
         let names = Names::new("parent", RootKind::Parent).with("let", RootKind::Let);
         let with_id = |names: Names, id: &&str| names.with(id, RootKind::Child);
+        let with_input = |names: Names, id: &&str| names.with(id, RootKind::Input);
+        let names = self.ids.iter().fold(names, with_id);
         Surroundings {
-            names: self.ids.iter().fold(names, with_id),
+            names: self.inputs.iter().fold(names, with_input),
             group: None,
             items: Vec::new(),
             after: BTreeSet::new(),
@@ -215,34 +240,6 @@ impl Compiler<'_> {
         });
     }
 
-    fn header(&mut self, file: &RuleFile) {
-        if file.api_version.value != API_VERSION {
-            let message =
-                format!("this program reads `{API_VERSION}`, not `{}`", file.api_version.value);
-            self.note("wrong-version", &file.api_version.span, message, None);
-        }
-        if file.kind.value != "Rule" {
-            let message = format!("expected `Rule`, found `{}`", file.kind.value);
-            self.note("wrong-kind", &file.kind.span, message, None);
-        }
-        let name = &file.metadata.name;
-        if !is_dns_label(&name.value) {
-            let message = format!("`{}` is no name for a rule", name.value);
-            let hint = "use at most 63 lower-case letters, digits and `-`, with a letter or digit at both ends";
-            self.note("illegal-name", &name.span, message, Some(hint));
-        }
-    }
-
-    fn parent(&mut self, file: &RuleFile) -> Option<ParentRule> {
-        let parent = &file.spec.parent;
-        let gvk = self.gvk(&parent.api_version, &parent.kind);
-        let namespaces =
-            parent.namespaces.iter().map(|namespace| namespace.value.clone()).collect();
-        let names = Names::new("parent", RootKind::Parent);
-        let when = self.comparisons(&parent.when, &names);
-        Some(ParentRule { gvk: gvk?, namespaces, when: when? })
-    }
-
     fn gvk(&mut self, api_version: &Spanned<String>, kind: &Spanned<String>) -> Option<Gvk> {
         let gvk = Gvk::parse(&api_version.value, &kind.value);
         if gvk.is_none() {
@@ -253,11 +250,13 @@ impl Compiler<'_> {
         gvk
     }
 
-    /// Ids are how everything else refers to a child.
+    /// Ids are how everything else refers to a child or an input.
     fn check_ids(&mut self, file: &RuleFile) {
-        let mut seen = BTreeSet::new();
-        for child in file.spec.children.iter().flat_map(EntryFile::children) {
-            let id = &child.id;
+        let children = file.spec.children.iter().flat_map(EntryFile::children);
+        let children = children.map(|child| (&child.id, "child"));
+        let inputs = file.spec.inputs.iter().map(|input| (&input.id, "input"));
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for (id, what) in inputs.chain(children) {
             if !is_id(&id.value) {
                 let hint = "use a lower-case letter, then letters, digits and `_`";
                 self.note("illegal-id", &id.span, format!("`{}` is no id", id.value), Some(hint));
@@ -265,16 +264,54 @@ impl Compiler<'_> {
                 let message = format!("`{}` means something else in comparisons", id.value);
                 self.note("reserved-id", &id.span, message, Some("choose another id"));
             }
-            if !seen.insert(&id.value) {
-                let message = format!("there are two children `{}`", id.value);
-                self.note("duplicate-id", &id.span, message, None);
+            match seen.insert(&id.value, what) {
+                None => {}
+                Some(other) if other == what => {
+                    let plural = if what == "child" { "children" } else { "inputs" };
+                    let message = format!("there are two {plural} `{}`", id.value);
+                    self.note("duplicate-id", &id.span, message, None);
+                }
+                Some(other) => {
+                    let message = format!("there is {} `{}` already", article(other), id.value);
+                    self.note("duplicate-id", &id.span, message, None);
+                }
             }
         }
     }
 
     fn body(&mut self, body: &BodyFile, mode: Mode) -> Option<BodyTemplate> {
         let compiled = self.templates.compile_body(&body.text, body.origin.clone(), mode);
-        compiled.map_err(|problems| self.problems.extend(problems)).ok()
+        let compiled = compiled.map_err(|problems| self.problems.extend(problems)).ok()?;
+        self.uses(compiled.reads());
+        Some(compiled)
+    }
+
+    fn line(&mut self, body: &BodyFile) -> Option<LineTemplate> {
+        let compiled = self.templates.compile_line(&body.text, body.origin.clone());
+        let compiled = compiled.map_err(|problems| self.problems.extend(problems)).ok()?;
+        self.uses(compiled.reads());
+        Some(compiled)
+    }
+
+    /// Remembers which inputs a template reads; one that walks over `inputs` reads all.
+    fn uses(&mut self, reads: &[Read]) {
+        for read in reads.iter().filter(|read| read.path.first().is_some_and(|r| r == "inputs")) {
+            match read.path.get(1) {
+                Some(id) => drop(self.used.insert(id.clone())),
+                None => self.used.extend(self.inputs.iter().map(|id| (*id).to_owned())),
+            }
+        }
+    }
+
+    /// Whoever may make the inputs could make us read them: those that nothing needs are not watched.
+    fn check_unused(&mut self, file: &RuleFile) {
+        for input in &file.spec.inputs {
+            if !self.used.contains(&input.id.value) {
+                let message = format!("nothing reads the input `{}`", input.id.value);
+                let hint = "read it as `inputs.ID` in a template or as `of: ID` in a comparison, or remove it";
+                self.note("unused-input", &input.id.span, message, Some(hint));
+            }
+        }
     }
 
     /// All of a list; each mistake is shown at the part it is about.
@@ -286,6 +323,7 @@ impl Compiler<'_> {
                     self.problems.extend(file.problems(mistakes, self.source));
                 });
                 let compiled = compiled.ok()?;
+                self.used.extend(compiled.roots().map(str::to_owned));
                 let own = self.own.as_deref();
                 self.mentions.extend(mention::of_comparison(
                     &compiled,
@@ -293,12 +331,17 @@ impl Compiler<'_> {
                     self.source,
                     own,
                     |id| self.singles.contains(id),
+                    |id| self.inputs.contains(id),
                 ));
                 Some(compiled)
             })
             .collect();
         compiled.into_iter().collect()
     }
+}
+
+fn article(noun: &str) -> String {
+    if noun == "input" { format!("an {noun}") } else { format!("a {noun}") }
 }
 
 fn is_dns_label(name: &str) -> bool {

@@ -2,30 +2,51 @@
 
 use super::file::Until;
 use super::mention::Mention;
+use super::policy_file::{
+    Adopt, Characters, OnImmutable, OnRuleRemoved, Removal, Update, WhenGone,
+};
 use crate::comparison::{Comparison, Reference, Truth};
-use crate::object::{Gvk, metadata};
+use crate::object::{GroupKind, Gvk, labels, metadata};
 use crate::owned::{Ignored, Spot};
 use crate::path::Path;
+use crate::selector::{Selector, SelectorRule};
 use crate::shorthand::Definition;
 use crate::source::Place;
 use crate::template::{BodyTemplate, DocumentsTemplate, LineTemplate, Templates};
 use crate::view::View;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A compiled rule.
 pub struct Rule {
     /// Its name.
     pub name: Arc<str>,
+    /// The name it has in marks and field managers: the oldest of its names, so that a rule which is renamed writes nothing.
+    pub identity: Arc<str>,
+    /// Its former names.
+    pub formerly: Vec<Arc<str>>,
     /// Hash of everything it was compiled from: two rules with equal hashes do the same.
     pub hash: u64,
     /// The watched kind, and which of its objects.
     pub parent: ParentRule,
     /// The CRD of the parent, if the rule describes it.
     pub definition: Option<Definition>,
+    /// Whether a parent in a namespace may reach outside of it.
+    pub cross_namespace: bool,
+    /// Whether values of Secrets may be shown.
+    pub reveal: bool,
+    /// Every parent is looked at again after this time.
+    pub resync: Option<Duration>,
+    /// What becomes of the children when the rule is taken away.
+    pub on_rule_removed: OnRuleRemoved,
     /// Values computed once per pass.
     pub let_body: Option<BodyTemplate>,
+    /// Whether `let` reads inputs, and so comes after them.
+    pub let_reads_inputs: bool,
+    /// The inputs, as written: each may read those before it.
+    pub inputs: Vec<InputRule>,
     /// The children, as written, those of groups included.
     pub children: Vec<ChildRule>,
     /// The groups, each after the one it is in.
@@ -42,12 +63,65 @@ pub struct Rule {
 
 /// The watched kind, and which of its objects.
 pub struct ParentRule {
-    /// The kind.
-    pub gvk: Gvk,
+    /// The kinds; at least one.
+    pub kinds: Vec<Gvk>,
     /// Only objects of these namespaces; empty means all.
     pub namespaces: Vec<String>,
+    /// Only objects in namespaces with these labels.
+    pub namespace_selector: Option<Selector>,
+    /// Only objects with these labels.
+    pub label_selector: Option<Selector>,
     /// Only objects for which all of these hold.
     pub when: Vec<Comparison>,
+}
+
+/// An object, or a list of objects, that the rule only reads.
+pub struct InputRule {
+    /// Its id.
+    pub id: Arc<str>,
+    /// Where it stands in the rule.
+    pub place: Place,
+    /// Its kind.
+    pub gvk: Gvk,
+    /// The name of one object; a list without it.
+    pub name: Option<LineTemplate>,
+    /// Which objects are in the list.
+    pub selector: SelectorRule,
+    /// Where it is looked for.
+    pub within: Where,
+    /// Whether it reads as null when it is absent.
+    pub optional: bool,
+}
+
+/// The namespaces in which an input is looked for.
+pub enum Where {
+    /// That of the parent.
+    Own,
+    /// One that is named.
+    Named(LineTemplate),
+    /// All.
+    All,
+    /// These.
+    Listed(Vec<Arc<str>>),
+    /// Those with these labels.
+    Selected(SelectorRule),
+}
+
+/// What is done with a child in cases in which rules differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policies {
+    /// How a child that exists is brought up to date.
+    pub update: Update,
+    /// What is done when a field cannot be changed.
+    pub on_immutable: OnImmutable,
+    /// Whether somebody else's object may become the child.
+    pub adopt: Adopt,
+    /// What becomes of it when it is no longer wanted; as its kind demands where the rule says nothing.
+    pub unwanted: Option<Removal>,
+    /// What becomes of it when the parent is deleted.
+    pub parent_deleted: Option<Removal>,
+    /// What is done when it is gone with its generated values.
+    pub when_gone: WhenGone,
 }
 
 /// Children that exist once per item of a list or map.
@@ -94,6 +168,21 @@ pub struct ChildRule {
     pub ready: Option<Vec<Comparison>>,
     /// Fields that are left to others.
     pub ignore: Vec<IgnoreRule>,
+    /// If there are any, all other fields are left to others.
+    pub only: Vec<IgnoreRule>,
+    /// Values that are made once, by name.
+    pub generate: BTreeMap<String, Generate>,
+    /// What is done with it in cases in which rules differ.
+    pub policies: Policies,
+}
+
+/// A value that is made once, when its Secret is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generate {
+    /// Characters, 8 to 1024.
+    pub length: usize,
+    /// Which.
+    pub characters: Characters,
 }
 
 /// A child that comes first.
@@ -115,6 +204,8 @@ pub struct IgnoreRule {
 pub struct StatusRule {
     /// Where the rule says whose status it is.
     pub place: Place,
+    /// Put before the types of the conditions that every rule has.
+    pub prefix: String,
     /// Conditions of the rule's own.
     pub conditions: Vec<ConditionRule>,
     /// The declared fields.
@@ -153,6 +244,17 @@ impl Rule {
         self.children.iter().flat_map(|child| &child.kinds)
     }
 
+    /// An input by its id.
+    pub fn input(&self, id: &str) -> Option<&InputRule> {
+        self.inputs.iter().find(|input| *input.id == *id)
+    }
+
+    /// Whether it matters which labels namespaces have.
+    pub fn asks_for_namespaces(&self) -> bool {
+        let selects = |input: &InputRule| matches!(input.within, Where::Selected(_));
+        self.parent.namespace_selector.is_some() || self.inputs.iter().any(selects)
+    }
+
     /// A child by its id.
     pub fn child(&self, id: &str) -> Option<&ChildRule> {
         self.children.iter().find(|child| *child.id == *id)
@@ -170,16 +272,78 @@ impl Rule {
     pub fn is_for(&self, object: &Value) -> bool {
         let namespace = metadata(object, "namespace").unwrap_or("default");
         let namespaces = &self.parent.namespaces;
-        Gvk::of(object).is_some_and(|gvk| gvk == self.parent.gvk)
+        let labels = || labels(object);
+        Gvk::of(object).is_some_and(|gvk| self.parent.kinds.contains(&gvk))
             && (namespaces.is_empty() || namespaces.iter().any(|name| name == namespace))
+            && self
+                .parent
+                .label_selector
+                .as_ref()
+                .is_none_or(|selector| selector.matches(&labels()))
+    }
+}
+
+/// Kinds whose loss would be a loss of data, or of much else.
+const PRECIOUS: [(&str, &str); 4] = [
+    ("", "Namespace"),
+    ("", "PersistentVolume"),
+    ("", "PersistentVolumeClaim"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+];
+
+impl Default for Policies {
+    fn default() -> Self {
+        Self {
+            update: Update::Apply,
+            on_immutable: OnImmutable::Fail,
+            adopt: Adopt::Never,
+            unwanted: None,
+            parent_deleted: None,
+            when_gone: WhenGone::Hold,
+        }
+    }
+}
+
+impl Policies {
+    /// Whether an object of this kind stays when it is no longer wanted, and when the parent is deleted.
+    pub fn kept(&self, kind: &GroupKind) -> (bool, bool) {
+        let precious = PRECIOUS.contains(&(kind.group.as_str(), kind.kind.as_str()));
+        let usual = if precious { Removal::Orphan } else { Removal::Delete };
+        let stays = |removal: Option<Removal>| removal.unwrap_or(usual) == Removal::Orphan;
+        (stays(self.unwanted), stays(self.parent_deleted))
+    }
+}
+
+impl InputRule {
+    /// Everything in it that may be computed.
+    pub fn lines(&self) -> impl Iterator<Item = &LineTemplate> {
+        let within = match &self.within {
+            Where::Named(line) => Some(line),
+            Where::Own | Where::All | Where::Listed(_) | Where::Selected(_) => None,
+        };
+        let selector = match &self.within {
+            Where::Selected(selector) => Some(selector),
+            _ => None,
+        };
+        let selectors = std::iter::once(&self.selector).chain(selector);
+        self.name.iter().chain(within).chain(selectors.flat_map(SelectorRule::lines))
+    }
+}
+
+impl ParentRule {
+    /// The first of its kinds, and usually the only one.
+    pub fn gvk(&self) -> &Gvk {
+        &self.kinds[0]
     }
 }
 
 impl ChildRule {
     /// The fields that are left to others in this pass.
     pub fn ignored(&self, view: &View<'_>) -> Ignored {
-        let holding =
-            self.ignore.iter().filter(|ignore| view.evaluate(&ignore.when).truth == Truth::Holds);
-        Ignored::new(holding.map(|ignore| ignore.spots.clone()))
+        let holds = |entry: &&IgnoreRule| view.evaluate(&entry.when).truth == Truth::Holds;
+        let spots = |entries: &[IgnoreRule]| -> Vec<Vec<Spot>> {
+            entries.iter().filter(holds).map(|entry| entry.spots.clone()).collect()
+        };
+        Ignored::new(spots(&self.ignore)).but_for(spots(&self.only))
     }
 }

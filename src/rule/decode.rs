@@ -243,6 +243,23 @@ impl Decode for bool {
     }
 }
 
+impl Decode for u64 {
+    fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
+        let number = match &node.kind {
+            Kind::Number(number) => number.as_u64(),
+            _ => None,
+        };
+        if number.is_none() {
+            decoder.wrong_type(node, "a whole number");
+        }
+        number
+    }
+
+    fn schema(_: &mut Shapes) -> Value {
+        json!({"type": "integer", "minimum": 0})
+    }
+}
+
 /// Free-form data.
 impl Decode for Value {
     fn decode(node: &Node, _: &mut Decoder) -> Option<Self> {
@@ -386,7 +403,7 @@ macro_rules! words {
         $name:ident { $( $(#[doc = $word_doc:literal])+ $word:ident = $text:literal, )+ }
     ) => {
         $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $( $(#[doc = $word_doc])+ $word, )+ }
 
         impl $crate::rule::decode::Decode for $name {

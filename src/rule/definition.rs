@@ -12,7 +12,7 @@ use serde_json::Value;
 pub(super) fn add(loaded: &mut Loaded) {
     for rule in &loaded.rules {
         let Some(definition) = &rule.definition else { continue };
-        let kind = rule.parent.gvk.group_kind();
+        let kind = rule.parent.gvk().group_kind();
         let same_kind = |crd: &&Example| kind_of(&crd.object).as_ref() == Some(&kind);
         match loaded.crds.iter().find(same_kind) {
             None => {

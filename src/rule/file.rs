@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub(super) use super::comparison_file::ComparisonFile;
+pub(super) use super::policy_file::{
+    Adopt, GenerateFile, InputFile, OnImmutable, OnRemoveFile, OnRuleRemoved, SelectorFile, Update,
+    WhenGone,
+};
 
 /// The apiVersion of every rule this program reads.
 pub const API_VERSION: &str = "kubewright.io/v1alpha1";
@@ -44,11 +48,23 @@ shape! {
     /// What a rule says.
     SpecFile {
         /// The watched kind, and which of its objects.
-        parent = "parent": ParentFile,
+        parent = "parent": Spanned<ParentFile>,
         /// The watched kind in short form, for `kubewright crd`; without it the kind has a CRD already.
         schema = "schema": Option<SchemaFile>,
+        /// Former names of this rule: what was created under them is still its own.
+        formerly = "formerly": Vec<Spanned<String>>,
+        /// Allows a rule whose parents live in namespaces to read and write outside of the parent's own.
+        cross_namespace = "crossNamespace": Option<bool>,
+        /// Allows values of Secrets in other objects, in status fields and in messages.
+        reveal = "reveal": Option<bool>,
+        /// Every parent is looked at again after this time, for example `10m`; events alone are enough by default.
+        resync = "resync": Option<Spanned<String>>,
+        /// What becomes of the children when the rule is taken away: they stay by default.
+        on_rule_removed = "onRuleRemoved": Option<OnRuleRemoved>,
         /// Values computed once per pass, readable everywhere as `let.<name>`.
         let_body = "let": Option<BodyFile>,
+        /// Objects that the rule reads and never writes.
+        inputs = "inputs": Vec<InputFile>,
         /// The objects that should exist for each parent.
         children = "children": Vec<EntryFile>,
         /// What the parent's status should say; without it no status is written.
@@ -60,11 +76,17 @@ shape! {
     /// The watched kind, and which of its objects.
     ParentFile {
         /// For example `apps/v1`.
-        api_version = "apiVersion": Spanned<String>,
+        api_version = "apiVersion": Option<Spanned<String>>,
         /// For example `Deployment`.
-        kind = "kind": Spanned<String>,
+        kind = "kind": Option<Spanned<String>>,
+        /// Several kinds, instead of `apiVersion` and `kind`.
+        kinds = "kinds": Vec<KindFile>,
         /// Only objects of these namespaces; empty means all.
         namespaces = "namespaces": Vec<Spanned<String>>,
+        /// Only objects in namespaces with these labels.
+        namespace_selector = "namespaceSelector": Option<SelectorFile>,
+        /// Only objects with these labels.
+        label_selector = "labelSelector": Option<SelectorFile>,
         /// Only objects for which all of these hold.
         when = "when": Vec<ComparisonFile>,
     }
@@ -153,6 +175,20 @@ shape! {
         ready = "ready": Option<Vec<ComparisonFile>>,
         /// Fields given at creation, then left to whoever owns them.
         ignore = "ignore": Vec<IgnoreFile>,
+        /// If there are any, all other fields are given at creation and then left to whoever owns them.
+        only = "only": Vec<IgnoreFile>,
+        /// For a Secret: values that are made once, when it is created; its template reads them as `generated.NAME`, and they are kept under these names in its data.
+        generate = "generate": BTreeMap<String, Spanned<GenerateFile>>,
+        /// What is done when a Secret with generated values is gone although the parent lives: `hold` by default.
+        when_gone = "whenGone": Option<Spanned<WhenGone>>,
+        /// How a child that exists is brought up to date: `apply` by default.
+        update = "update": Option<Update>,
+        /// What is done when the API server refuses to change a field: `fail` by default.
+        on_immutable = "onImmutable": Option<OnImmutable>,
+        /// Whether an object that somebody else made may become this child: `never` by default.
+        adopt = "adopt": Option<Adopt>,
+        /// What becomes of it when it is no longer wanted: `delete` by default; `orphan` for namespaces, definitions of kinds, and volumes.
+        on_remove = "onRemove": Option<OnRemoveFile>,
     }
 }
 
@@ -222,6 +258,8 @@ shape! {
 shape! {
     /// What the parent's status should say.
     StatusFile {
+        /// Put before `Ready`, `Reconciling` and `Stalled`, where several rules write the status of one kind.
+        prefix = "prefix": Option<Spanned<String>>,
         /// Conditions of the rule's own.
         conditions = "conditions": Vec<ConditionFile>,
         /// The declared fields, as one template body.

@@ -28,6 +28,8 @@ pub enum Subject {
     Parent,
     /// The child with this id.
     Child(Arc<str>),
+    /// The input with this id.
+    Input(Arc<str>),
 }
 
 /// What a rule does with a field.
@@ -47,10 +49,12 @@ pub(super) fn of_comparison(
     source: &Arc<Source>,
     own: Option<&str>,
     single: impl Fn(&str) -> bool,
+    input: impl Fn(&str) -> bool,
 ) -> Vec<Mention> {
     let subject = |name: &str| match name {
         "parent" => Some(Subject::Parent),
         "self" => Some(Subject::Child(own?.into())),
+        id if input(id) => Some(Subject::Input(id.into())),
         id => single(id).then(|| Subject::Child(id.into())),
     };
     let mut mentions = Vec::new();

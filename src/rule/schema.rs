@@ -15,6 +15,11 @@ pub fn schema() -> Value {
         properties["apiVersion"]["const"] = json!(API_VERSION);
         properties["kind"]["const"] = json!("Rule");
     }
+    if let Some(parent) = shapes.get_mut("Parent") {
+        // One kind or several.
+        let needs = |fields: Value| json!({"type": "object", "required": fields});
+        parent["anyOf"] = json!([needs(json!(["apiVersion", "kind"])), needs(json!(["kinds"]))]);
+    }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Kubewright rule",

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) fn desired(rule: &Rule, parent: &Value, crds: &[Example]) -> Desired {
     let types = Types::builtin().with_crds(crds.iter().map(|crd| &crd.object));
     let scopes = Scopes::offline(&types);
-    let gvk = &rule.parent.gvk;
+    let gvk = rule.parent.gvk();
     let mut parent = parent.clone();
     default_parent(&types, &mut parent);
     if let Some(metadata) = parent.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -38,9 +38,14 @@ pub(super) fn desired(rule: &Rule, parent: &Value, crds: &[Example]) -> Desired 
         parent: Live::new(Arc::new(stored)),
         children: BTreeMap::new(),
         lost: BTreeMap::new(),
+        inputs: Arc::default(),
     };
-    let setting =
-        Setting { scopes: &scopes, installation: "kubewright", now: Timestamp::UNIX_EPOCH };
+    let setting = Setting {
+        scopes: &scopes,
+        installation: "kubewright",
+        now: Timestamp::UNIX_EPOCH,
+        randomness: None,
+    };
     render(rule, &observed, &setting)
 }
 

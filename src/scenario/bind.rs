@@ -43,8 +43,23 @@ pub(super) fn scenario(
     if !binder.decoder.problems.is_empty() {
         return Err(binder.decoder.problems);
     }
+    let inputs = file.inputs.iter().filter_map(|node| binder.input(node)).collect();
+    if !binder.decoder.problems.is_empty() {
+        return Err(binder.decoder.problems);
+    }
     let (about, parent) = (file.about.value, file.parent.to_json());
-    Ok(Scenario { about, place, rule, scopes: Arc::clone(scopes), parent, steps })
+    Ok(Scenario { about, place, rule, scopes: Arc::clone(scopes), parent, inputs, steps })
+}
+
+fn input_object(node: &Node, decoder: &mut Decoder) -> Option<Value> {
+    let object = node.to_json();
+    if Gvk::of(&object).is_none() || metadata(&object, "name").is_none() {
+        let message = "an input has no `apiVersion`, no `kind` or no `metadata.name`";
+        let at = decoder.place(&node.span).first_line().span;
+        decoder.note("no-object", message, &at);
+        return None;
+    }
+    Some(object)
 }
 
 /// The rule that is named, else the only one for the parent's kind.
@@ -65,9 +80,10 @@ fn find_rule(file: &ScenarioFile, rules: &[Arc<Rule>], decoder: &mut Decoder) ->
             unknown("rule", &name.value, &name.span, &known, decoder);
             return None;
         };
-        if rule.parent.gvk != gvk {
-            let message =
-                format!("rule `{}` is for {}, not for {gvk}", name.value, rule.parent.gvk);
+        if !rule.parent.kinds.contains(&gvk) {
+            let kinds: Vec<_> = rule.parent.kinds.iter().map(ToString::to_string).collect();
+            let kinds = kinds.join(", ");
+            let message = format!("rule `{}` is for {kinds}, not for {gvk}", name.value);
             decoder.note("wrong-kind", message, &at);
             return None;
         }
@@ -103,6 +119,7 @@ impl Binder<'_> {
                 about: None,
                 now: file.now.clone(),
                 parent: None,
+                inputs: None,
                 foreign: file.foreign.clone(),
                 observed: file.observed.clone(),
                 expect: file.expect.clone(),
@@ -139,11 +156,20 @@ impl Binder<'_> {
             about: step.about.as_ref().map(|about| about.value.clone()).unwrap_or_default(),
             now: self.time(step.now.as_ref().or(file.now.as_ref())),
             parent,
+            inputs: step
+                .inputs
+                .as_ref()
+                .map(|inputs| inputs.iter().filter_map(|node| self.input(node)).collect()),
             foreign: step.foreign.iter().map(|node| (node.to_json(), self.line(node))).collect(),
             observed: step.observed.as_ref().map(|node| self.observed(node)).unwrap_or_default(),
             expect: step.expect.as_ref().map(|expect| self.expect(expect)),
             place: self.decoder.place(&span),
         }
+    }
+
+    /// An object that the rule may read.
+    fn input(&mut self, node: &Node) -> Option<Value> {
+        input_object(node, &mut self.decoder)
     }
 
     fn line(&self, node: &Node) -> Place {

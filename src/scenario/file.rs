@@ -21,6 +21,8 @@ shape! {
         now = "now": Option<Spanned<String>>,
         /// The parent as it is at first.
         parent = "parent": Node,
+        /// Objects that the rule reads.
+        inputs = "inputs": Vec<Node>,
         /// Passes, one after the other.
         steps = "steps": Option<Vec<Spanned<StepFile>>>,
         /// For a scenario of one step: objects of somebody else.
@@ -41,6 +43,8 @@ shape! {
         now = "now": Option<Spanned<String>>,
         /// Merged over the parent so far; null removes.
         parent = "parent": Option<Node>,
+        /// From now on these are the objects that the rule reads, and no others.
+        inputs = "inputs": Option<Vec<Node>>,
         /// Objects of somebody else that are there from now on.
         foreign = "foreign": Vec<Node>,
         /// What happened to children before the pass.

@@ -41,13 +41,17 @@ pub(super) enum Act {
     Keep,
     Wait,
     Delete,
+    /// Deleted and created anew.
+    Recreate,
+    /// Left behind without our marks.
+    Orphan,
     /// An object of that name exists and is not ours.
     Refuse,
 }
 
 impl Act {
-    pub(super) const WORDS: [&'static str; 6] =
-        ["create", "apply", "keep", "wait", "delete", "refuse"];
+    pub(super) const WORDS: [&'static str; 8] =
+        ["create", "apply", "keep", "wait", "delete", "recreate", "orphan", "refuse"];
 
     pub(super) fn word(self) -> &'static str {
         Self::WORDS[self as usize]
@@ -55,19 +59,19 @@ impl Act {
 
     /// Whether it changes anything on the server.
     pub(super) fn writes(self) -> bool {
-        matches!(self, Self::Create | Self::Apply | Self::Delete)
+        !matches!(self, Self::Keep | Self::Wait | Self::Refuse)
     }
 }
 
 /// Runs one pass.
 pub(super) fn pass(setting: &Setting<'_>, server: &mut Server, memos: &mut Memos) -> Passed {
     let now = setting.now;
-    let before = observed(server);
+    let before = setting.observed(server);
     let desired = setting.render(&before);
     let plan = compare(&desired, &before, memos, &server.owner());
     let mut actions = waiting(&desired);
     let outcome = act(&plan, &desired, server, memos, &mut actions, now);
-    let after = observed(server);
+    let after = setting.observed(server);
     let said = status::compute(setting.rule, &desired, &outcome, &after, now);
     server.say(setting.rule, &said, now);
     Passed { desired, said, actions }
@@ -83,7 +87,7 @@ pub(super) fn made_earlier(
     if server.has(child) {
         return;
     }
-    let desired = setting.render(&observed(server));
+    let desired = setting.render(&setting.observed(server));
     for wanted in desired.children.iter().filter(|wanted| wanted.name() == child) {
         if server.taken(&wanted.id).is_some() {
             continue;
@@ -97,9 +101,20 @@ pub(super) fn made_earlier(
 }
 
 impl Setting<'_> {
+    /// Everything on the server was readable when it was put there.
+    fn observed(&self, server: &Server) -> Observed {
+        let observed = server.observed().unwrap_or_else(|refused| unreachable!("{refused}"));
+        let inputs = Arc::new(server.inputs(self.rule, &observed.parent, self.scopes));
+        Observed { inputs, ..observed }
+    }
+
     fn render(&self, observed: &Observed) -> Desired {
-        let setting =
-            render::Setting { scopes: self.scopes, installation: "kubewright", now: self.now };
+        let setting = render::Setting {
+            scopes: self.scopes,
+            installation: "kubewright",
+            now: self.now,
+            randomness: None,
+        };
         render(self.rule, observed, &setting)
     }
 }
@@ -126,9 +141,14 @@ fn act(
         let result = one(planned, server, memos, now);
         let acted = match &result {
             Ok(Done::Kept | Done::Found(_)) => Act::Keep,
+            Ok(Done::Written(_, Write::Created))
+                if matches!(planned.action, Action::Recreate(_)) =>
+            {
+                Act::Recreate
+            }
             Ok(Done::Written(_, Write::Created)) => Act::Create,
-            Ok(Done::Written(_, Write::Applied(_))) => Act::Apply,
-            Ok(Done::WaitingGone) => Act::Wait,
+            Ok(Done::Written(_, Write::Applied(_) | Write::Adopted)) => Act::Apply,
+            Ok(Done::WaitingGone | Done::Removed(..)) => Act::Wait,
             Err(_) => Act::Refuse,
         };
         let objects = actions.entry(Arc::from(planned.child.name())).or_default();
@@ -138,10 +158,16 @@ fn act(
     let mut pruned = Vec::new();
     if desired.may_prune() && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
-            server.delete(&live.id);
+            let stays = live.mark.as_ref().is_some_and(|mark| mark.stays);
+            if stays {
+                server.orphan(&live.id);
+            } else {
+                server.delete(&live.id);
+            }
+            let act = if stays { Act::Orphan } else { Act::Delete };
             let name = |mark: &Mark| place_name(&mark.child, &mark.items);
             let child = live.mark.as_ref().map(name).unwrap_or_default();
-            actions.entry(child.into()).or_default().insert(short(&live.id), Act::Delete);
+            actions.entry(child.into()).or_default().insert(short(&live.id), act);
             pruned.push((live.id.clone(), Ok(Deleted::Gone(live.stored.uid.clone()))));
         }
     }
@@ -160,6 +186,13 @@ fn one(
         (Action::WaitGone, _) => return Ok(Done::WaitingGone),
         (Action::Taken(why), _) => return Err(Trouble::NotOurs(why.clone())),
         (Action::Unseen(why), _) => return Err(Trouble::Unseen(why.clone())),
+        (Action::Lost, _) => return Err(Trouble::Lost(format!("{} is gone", child.id))),
+        (Action::Withheld(refusal), _) => return Err(Trouble::Refused(refusal.clone())),
+        // On a real server this takes two passes.
+        (Action::Recreate(_), _) => {
+            server.delete(&child.id);
+            (child.object.clone(), Write::Created)
+        }
         (Action::Apply(reason), Some(live)) => {
             (child.body_beside(live, server.owner().manager), Write::Applied(*reason))
         }
@@ -176,11 +209,6 @@ fn one(
         memos.insert(child.id.clone(), memo);
     }
     Ok(Done::Written(Box::new(live), write))
-}
-
-/// Everything on the server was readable when it was put there.
-fn observed(server: &Server) -> Observed {
-    server.observed().unwrap_or_else(|refused| unreachable!("{refused}"))
 }
 
 impl Passed {

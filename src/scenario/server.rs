@@ -9,6 +9,7 @@
 use super::shuffle::{self, Order};
 use super::{merge, status_of};
 use crate::fetch::{Live, Observed, Owner};
+use crate::input::{self, Inputs};
 use crate::marks;
 use crate::object::{Gvk, ObjectId, generation, metadata};
 use crate::render::DesiredChild;
@@ -34,6 +35,8 @@ pub struct Server {
     /// The status fields that were said last.
     said: Map<String, Value>,
     objects: BTreeMap<ObjectId, Object>,
+    /// What the rule reads.
+    inputs: Vec<Value>,
     version: u64,
     /// In which order maps and objects are told.
     seed: Option<u64>,
@@ -75,7 +78,7 @@ impl Server {
     pub fn new(rule: &Rule, scopes: &Scopes, parent: &Value) -> Result<Self, Refused> {
         let mut value = json!({});
         merge::patch(&mut value, parent);
-        let scope = scopes.of(&rule.parent.gvk.group_kind());
+        let scope = scopes.of(&rule.parent.gvk().group_kind());
         if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.entry("uid").or_insert(json!(PARENT_UID));
             metadata.entry("resourceVersion").or_insert(json!("1"));
@@ -86,12 +89,13 @@ impl Server {
         }
         let id = read(&value, false)?.id;
         Ok(Self {
-            rule: Arc::clone(&rule.name),
-            manager: marks::manager(&rule.name, &id),
+            rule: Arc::clone(&rule.identity),
+            manager: marks::manager(&rule.identity, &id),
             parent: value,
             parent_id: id,
             said: Map::new(),
             objects: BTreeMap::new(),
+            inputs: Vec::new(),
             version: 1,
             seed: None,
         })
@@ -122,7 +126,21 @@ impl Server {
                 children.insert(live.id.clone(), live);
             }
         }
-        Ok(Observed { parent, children, lost: BTreeMap::new() })
+        Ok(Observed { parent, children, lost: BTreeMap::new(), inputs: Arc::default() })
+    }
+
+    /// From now on these are the objects that the rule reads.
+    pub fn set_inputs(&mut self, inputs: Vec<Value>) {
+        self.inputs = inputs;
+    }
+
+    /// What a rule reads, for the parent.
+    pub(super) fn inputs(&self, rule: &Rule, parent: &Live, scopes: &Scopes) -> Inputs {
+        let mut inputs: Vec<Value> = self.inputs.clone();
+        if let Some(mut order) = self.seed.map(Order::new) {
+            order.shuffle(&mut inputs);
+        }
+        input::find_among(rule, parent, &inputs, scopes)
     }
 
     /// The same server, telling everything in another order.
@@ -239,6 +257,19 @@ impl Server {
     /// A delete by us.
     pub fn delete(&mut self, id: &ObjectId) {
         self.objects.remove(id);
+    }
+
+    /// We leave an object behind: it is somebody else's from now on.
+    pub fn orphan(&mut self, id: &ObjectId) {
+        let Some(object) = self.objects.get_mut(id) else { return };
+        object.child = None;
+        object.theirs = object.ours.take();
+        for pointer in ["/metadata/labels", "/metadata/annotations"] {
+            if let Some(entries) = object.value.pointer_mut(pointer).and_then(Value::as_object_mut)
+            {
+                entries.retain(|name, _| !name.starts_with(marks::PREFIX));
+            }
+        }
     }
 
     /// The status write of a pass, if the rule has a status. Fields that could not be said stay as they were.

@@ -99,8 +99,8 @@ fn unknown_keys_and_names_are_refused_with_place_and_remedy() {
         [
             "s.yaml:3:12: unknown child `copi` (did you mean `copy`?)",
             "s.yaml:6:13: unknown child `coppy` (did you mean `copy`?)",
-            "s.yaml:6:34: unknown action `mkae` (known here: create, apply, keep, wait, delete, refuse)",
-            "s.yaml:6:46: expected one of create, apply, keep, wait, delete, refuse, found the number 1",
+            "s.yaml:6:34: unknown action `mkae` (known here: create, apply, keep, wait, delete, recreate, orphan, refuse)",
+            "s.yaml:6:46: expected one of create, apply, keep, wait, delete, recreate, orphan, refuse, found the number 1",
             "s.yaml:5:12: unknown child `zzz` (known here: copy, late)",
             "s.yaml:7:16: unknown condition `Redy` (did you mean `Ready`?)",
             "s.yaml:7:36: unknown field `statsu` (did you mean `status`?)",

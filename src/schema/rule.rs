@@ -47,7 +47,13 @@ fn reads(rule: &Rule) -> impl Iterator<Item = &Read> {
 /// The kinds of the objects that a path leads into; none if the rule does not tell them.
 fn kinds<'r>(rule: &'r Rule, subject: &Subject) -> &'r [Gvk] {
     match subject {
-        Subject::Parent => std::slice::from_ref(&rule.parent.gvk),
+        Subject::Parent => &rule.parent.kinds,
+        // A list has its objects one level deeper.
+        Subject::Input(id) => rule
+            .input(id)
+            .filter(|input| input.name.is_some())
+            .map(|input| std::slice::from_ref(&input.gvk))
+            .unwrap_or_default(),
         // Several objects are one map by kind and name.
         Subject::Child(id) => rule
             .child(id)
@@ -98,6 +104,7 @@ fn of_read(rule: &Rule, types: &Types, read: &Read) -> Option<Problem> {
     let (subject, steps) = match read.path.as_slice() {
         [root, steps @ ..] if root == "parent" => (Subject::Parent, steps),
         [root, id, steps @ ..] if root == "children" => (Subject::Child(id.as_str().into()), steps),
+        [root, id, steps @ ..] if root == "inputs" => (Subject::Input(id.as_str().into()), steps),
         _ => return None,
     };
     let legs: Vec<Leg> = steps.iter().cloned().map(Leg::Key).collect();
@@ -106,7 +113,10 @@ fn of_read(rule: &Rule, types: &Types, read: &Read) -> Option<Problem> {
 
 /// The status that a rule writes: whether there is one, and its fields.
 fn of_status(rule: &Rule, status: &StatusRule, types: &Types) -> Vec<Problem> {
-    let gvk = &rule.parent.gvk;
+    rule.parent.kinds.iter().flat_map(|gvk| of_status_of(gvk, status, types)).collect()
+}
+
+fn of_status_of(gvk: &Gvk, status: &StatusRule, types: &Types) -> Vec<Problem> {
     let Some(kind) = types.kind(gvk) else { return Vec::new() };
     if !kind.has_status {
         let message = format!("{} has no status subresource, nothing can be written", gvk.kind);

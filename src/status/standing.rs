@@ -39,6 +39,8 @@ enum Reason {
     ChildFailed,
     /// An object of that name belongs to somebody else.
     NotOwned,
+    /// A child with generated values is gone.
+    Lost,
     /// Other managers hold fields of a child.
     Conflict,
     /// Rights are missing.
@@ -56,6 +58,7 @@ impl Reason {
             Self::RenderFailed => "RenderFailed",
             Self::ChildFailed => "ChildFailed",
             Self::NotOwned => "NotOwned",
+            Self::Lost => "Lost",
             Self::Conflict => "Conflict",
             Self::Forbidden => "Forbidden",
             Self::StatusRefused => "StatusRefused",
@@ -65,9 +68,9 @@ impl Reason {
 
 impl Summary {
     /// Ready, Reconciling and Stalled, always all three.
-    pub(super) fn conditions(&self) -> Vec<Condition> {
+    pub(super) fn conditions(&self, prefix: &str) -> Vec<Condition> {
         let condition = |kind: &str, holds: bool| Condition {
-            kind: kind.to_owned(),
+            kind: format!("{prefix}{kind}"),
             truth: Truth::from(holds),
             reason: self.reason.as_str().to_owned(),
             message: self.message.clone(),
@@ -97,6 +100,7 @@ pub(super) fn of_children(
             Ok(Done::WaitingGone) => {
                 Standing::progressing("it is being deleted and comes back after that")
             }
+            Ok(Done::Removed(..)) => Standing::progressing("it is created anew"),
             // What changed under our hands is judged again at once, and stands as it did until then.
             Ok(Done::Kept | Done::Written(..) | Done::Found(_)) | Err(_) => {
                 match after.children.get(&child.id) {
@@ -166,6 +170,7 @@ fn of_readiness(readiness: Readiness) -> Standing {
 fn of_trouble(trouble: &Trouble) -> Standing {
     match trouble {
         Trouble::NotOurs(why) => Standing::new(State::Failed, Reason::NotOwned, why.clone()),
+        Trouble::Lost(why) => Standing::new(State::Failed, Reason::Lost, why.clone()),
         Trouble::Unseen(why) => Standing::new(State::InProgress, Reason::Waiting, why.clone()),
         Trouble::Held(fields) => {
             let held: Vec<_> = fields

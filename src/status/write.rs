@@ -98,7 +98,7 @@ async fn bring(
     memory: &mut StatusMemory,
     now: Timestamp,
 ) -> Result<Sent, Refusal> {
-    let manager = status_manager(&scene.rule.name);
+    let manager = status_manager(&scene.rule.identity);
     let fields = after.parent.status_fields(&manager);
     let parent = after.parent.value();
     let mut status = wanted(said, parent, shape, fields.as_ref(), now);
@@ -118,7 +118,7 @@ async fn bring(
     let body = body(scene, &status, shape);
     memory.sends(&status, reason(scene.parent.resource_version, after));
     let written =
-        scene.cluster.apply_status(&scene.rule.parent.gvk, &scene.parent.id, &body, &manager).await;
+        scene.cluster.apply_status(scene.parent_gvk(), &scene.parent.id, &body, &manager).await;
     match written {
         Ok(stored) => {
             let live = Live::new(stored);
@@ -220,6 +220,9 @@ fn wanted(
             });
         }
         ours.extend(kept(&said.kept, previous));
+        if ours.is_empty() {
+            return status;
+        }
         let all = match shape.conditions {
             Conditions::Atomic => with_those_of_others(previous, ours),
             Conditions::Keyed | Conditions::Absent => ours,
@@ -290,7 +293,7 @@ fn body(scene: &Scene<'_>, status: &Map<String, Value>, shape: &Shape) -> Value 
     if shape.conditions == Conditions::Atomic {
         metadata["resourceVersion"] = json!(scene.parent.resource_version.to_string());
     }
-    let gvk = &scene.rule.parent.gvk;
+    let gvk = scene.parent_gvk();
     json!({"apiVersion": gvk.api_version(), "kind": gvk.kind, "metadata": metadata, "status": status})
 }
 

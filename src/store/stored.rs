@@ -166,6 +166,26 @@ impl Stored {
         self.entry(&self.annotations, name)
     }
 
+    /// `metadata.finalizers`.
+    pub fn finalizers(&self) -> Vec<String> {
+        #[derive(Deserialize)]
+        struct Metadata {
+            #[serde(default)]
+            finalizers: Vec<String>,
+        }
+        #[derive(Deserialize)]
+        struct Object {
+            metadata: Metadata,
+        }
+        // Few objects have any, and those that have none are told by their text.
+        if !self.json.contains("\"finalizers\"") {
+            return Vec::new();
+        }
+        serde_json::from_str::<Object>(&self.json)
+            .map(|object| object.metadata.finalizers)
+            .unwrap_or_default()
+    }
+
     /// All labels.
     pub fn labels(&self) -> BTreeMap<String, String> {
         serde_json::from_str(&self.json[self.labels.clone()]).unwrap_or_default()

@@ -13,8 +13,10 @@ mod concurrency;
 mod control_plane;
 mod dev;
 mod groups;
+mod inputs;
 mod kinds;
 mod lifecycle;
+mod policies;
 mod quiet;
 mod repair;
 mod restraint;
@@ -67,6 +69,14 @@ fn usual_life() -> Vec<Trial> {
         lifecycle::a_child_that_is_no_longer_wanted_is_pruned_and_only_that_one,
         lifecycle::the_children_of_a_deleted_parent_go,
         groups::each_item_has_its_objects_and_a_change_writes_only_what_it_concerns,
+        inputs::an_input_is_waited_for_and_its_changes_reach_its_readers,
+        inputs::a_list_from_selected_namespaces_is_followed_item_by_item,
+        inputs::parents_of_several_kinds_are_selected_by_their_labels,
+        policies::children_that_no_owner_reference_reaches_go_before_their_parent,
+        policies::what_a_rule_keeps_is_left_behind_without_our_marks,
+        policies::children_are_updated_as_their_rule_says,
+        policies::generated_values_are_made_once,
+        policies::an_object_that_is_nobodys_is_adopted_if_the_rule_says_so,
         repair::a_deleted_child_comes_back,
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,

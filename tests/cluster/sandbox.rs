@@ -63,6 +63,18 @@ impl Sandbox {
         sandbox
     }
 
+    /// A namespace without any rule.
+    pub(crate) async fn bare(name: &str) -> Self {
+        Self::at_rest(name, folder("", &[])).await
+    }
+
+    /// Adds labels to the sandbox's namespace.
+    pub(crate) async fn label_namespace(&self, labels: Value) {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let patch = Patch::Merge(json!({"metadata": {"labels": labels}}));
+        namespaces.patch(&self.namespace, &PatchParams::default(), &patch).await.expect("an edit");
+    }
+
     async fn with_folder(name: &str, folder: Folder) -> Self {
         let mut sandbox = Self::at_rest(name, folder).await;
         sandbox.start();
@@ -188,11 +200,13 @@ impl Sandbox {
             "Deployment" => ("apps", "v1", kind, "deployments"),
             "Ingress" => ("networking.k8s.io", "v1", kind, "ingresses"),
             "Secret" => ("", "v1", kind, "secrets"),
+            "PersistentVolumeClaim" => ("", "v1", kind, "persistentvolumeclaims"),
+            "ClusterRole" => ("rbac.authorization.k8s.io", "v1", kind, "clusterroles"),
             other => (TEST_GROUP, "v1", other, &*format!("{}s", other.to_lowercase())),
         };
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
-        if kind.starts_with("Global") {
+        if kind.starts_with("Global") || kind.starts_with("Cluster") {
             return Api::all_with(self.client.clone(), &resource);
         }
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)

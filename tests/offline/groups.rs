@@ -36,12 +36,18 @@ fn live(object: &Value) -> Live {
 fn observed(spec: &Value) -> Observed {
     let parent = json!({"apiVersion": "x.io/v1", "kind": "WebApp", "spec": spec,
         "metadata": {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "1"}});
-    Observed { parent: live(&parent), children: BTreeMap::new(), lost: BTreeMap::new() }
+    let (children, lost) = (BTreeMap::new(), BTreeMap::new());
+    Observed { parent: live(&parent), children, lost, inputs: Arc::default() }
 }
 
 fn desired(rule: &Rule, observed: &Observed) -> Desired {
     let scopes = Scopes::default();
-    let setting = Setting { scopes: &scopes, installation: "i", now: Timestamp::UNIX_EPOCH };
+    let setting = Setting {
+        scopes: &scopes,
+        installation: "i",
+        now: Timestamp::UNIX_EPOCH,
+        randomness: None,
+    };
     render(rule, observed, &setting)
 }
 
@@ -243,7 +249,7 @@ fn mistakes_in_a_group_are_all_shown() {
         "nobody",
         "write `$.name`",
         "`config` means something else already",
-        "there is no child `nothing`",
+        "there is no child or input `nothing`",
     ] {
         assert!(found.iter().any(|problem| problem.contains(expected)), "{expected}: {found:#?}");
     }

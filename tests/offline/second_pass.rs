@@ -16,8 +16,12 @@ use std::sync::Arc;
 
 fn rendered(rule: &Rule, observed: &Observed) -> Desired {
     let scopes = Scopes::default();
-    let setting =
-        Setting { scopes: &scopes, installation: "kubewright", now: Timestamp::UNIX_EPOCH };
+    let setting = Setting {
+        scopes: &scopes,
+        installation: "kubewright",
+        now: Timestamp::UNIX_EPOCH,
+        randomness: None,
+    };
     render(rule, observed, &setting)
 }
 

@@ -5,9 +5,10 @@
 use crate::cli::kinds::Known;
 use crate::cli::preview::Preview;
 use crate::object::Gvk;
-use crate::path::Step;
+use crate::path::{Location, Step};
 use crate::problem::Problem;
 use crate::render::DesiredChild;
+use crate::rule::lint::naming;
 use crate::rule::{Example, Loaded, Rule, StatusRule};
 use crate::schema::{Finding, check_object, check_status, rule_findings};
 use crate::source::Place;
@@ -34,7 +35,13 @@ type Sighting = (&'static str, String, Vec<String>);
 pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
     let mut examined = Examined::default();
     for rule in &loaded.rules {
-        for gvk in std::iter::once(&rule.parent.gvk).chain(rule.kinds()) {
+        for gvk in rule
+            .parent
+            .kinds
+            .iter()
+            .chain(rule.kinds())
+            .chain(rule.inputs.iter().map(|input| &input.gvk))
+        {
             examined.knows(gvk, kinds);
         }
         examined.note(rule_findings(rule, &kinds.types));
@@ -42,9 +49,10 @@ pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
     for document in loaded.crds.iter().chain(&loaded.examples) {
         examined.document(document, kinds);
     }
+    let others: Vec<Value> = loaded.examples.iter().map(|example| example.object.clone()).collect();
     for example in &loaded.examples {
         for rule in loaded.rules.iter().filter(|rule| rule.is_for(&example.object)) {
-            examined.pass(rule, example, kinds);
+            examined.pass(rule, example, &others, kinds);
         }
     }
     examined
@@ -91,15 +99,17 @@ impl Examined {
     fn object(&mut self, object: &Value, kinds: &Known, place: impl Fn(&Finding) -> Option<Place>) {
         let Some(gvk) = Gvk::of(object) else { return };
         self.knows(&gvk, kinds);
-        for finding in check_object(&kinds.types, object).into_iter().flatten() {
+        let of_types = check_object(&kinds.types, object).into_iter().flatten();
+        let is_defined = kinds.types.kind(&gvk).is_some();
+        for finding in of_types.chain(naming::of_object(&gvk, object, is_defined)) {
             self.finding(&gvk.kind, &finding, place(&finding));
         }
     }
 
     /// One rule and one parent.
-    fn pass(&mut self, rule: &Rule, example: &Example, kinds: &Known) {
+    fn pass(&mut self, rule: &Rule, example: &Example, others: &[Value], kinds: &Known) {
         self.rendered += 1;
-        let preview = match Preview::of(rule, &example.object, kinds) {
+        let preview = match Preview::of(rule, &example.object, others, kinds) {
             Ok(preview) => preview,
             Err(problem) => {
                 self.note([problem.at(example.place.clone())]);
@@ -111,8 +121,8 @@ impl Examined {
             self.child(&preview, child, kinds);
         }
         if let Some(status) = &rule.status {
-            let gvk = &rule.parent.gvk;
-            for finding in check_status(&kinds.types, gvk, &preview.status_fields()) {
+            let Some(gvk) = Gvk::of(&example.object) else { return };
+            for finding in check_status(&kinds.types, &gvk, &preview.status_fields()) {
                 let place = place_in_status(status, &finding);
                 self.finding(&gvk.kind, &finding, Some(place));
             }
@@ -120,6 +130,14 @@ impl Examined {
     }
 
     fn child(&mut self, preview: &Preview<'_>, child: &DesiredChild, kinds: &Known) {
+        if preview.is_parent(child) {
+            let name = Location::root().child("metadata").child("name");
+            let message = format!("`{}` is the parent itself: {}", child.child, child.id);
+            let problem = Problem::new("child-is-parent", message);
+            let problem = problem
+                .hint("a child needs a name of its own, such as `{{ parent.metadata.name }}-copy`");
+            self.note([Problem { place: preview.place_of(child, &name), ..problem }]);
+        }
         self.object(&child.object, kinds, |finding| preview.place_of(child, &finding.path));
     }
 }

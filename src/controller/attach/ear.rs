@@ -4,9 +4,11 @@
 //! that must not happen inside a call. Never here: caches; what a change means.
 
 use crate::controller::{Key, lock};
+use crate::input::{Index, Interests};
 use crate::marks::{Mark, annotation};
 use crate::object::ObjectId;
 use crate::queue::{Lane, Queue};
+use crate::rule::Rule;
 use crate::store::{Change, Stored};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +17,13 @@ use std::sync::{Arc, Mutex};
 /// One rule's ear.
 pub(super) struct Ear {
     rule: Arc<str>,
+    /// What the rule is called in marks.
+    identity: Arc<str>,
     queue: Arc<Queue<Key>>,
     ready: AtomicBool,
     wanted: Mutex<Wanted>,
+    /// Who reads which input.
+    readers: Mutex<Index>,
 }
 
 /// Who waits for which object to become free. Only objects that carry our label are seen to go.
@@ -28,12 +34,14 @@ struct Wanted {
 }
 
 impl Ear {
-    pub(super) fn new(rule: &Arc<str>, queue: &Arc<Queue<Key>>) -> Self {
+    pub(super) fn new(rule: &Rule, queue: &Arc<Queue<Key>>) -> Self {
         Self {
-            rule: Arc::clone(rule),
+            rule: Arc::clone(&rule.name),
+            identity: Arc::clone(&rule.identity),
             queue: Arc::clone(queue),
             ready: AtomicBool::new(false),
             wanted: Mutex::default(),
+            readers: Mutex::default(),
         }
     }
 
@@ -68,9 +76,30 @@ impl Ear {
         }
     }
 
+    /// Wakes the parents that read the object as the input at this position, before or after the change.
+    pub(super) fn input(&self, input: usize, change: &Change) {
+        let versions = [change.before.as_ref(), change.after.as_ref()];
+        for parent in lock(&self.readers).readers(input, &change.id, versions) {
+            self.wake(parent, Lane::Drift);
+        }
+    }
+
+    /// Wakes the parents for which the labels of a namespace make a difference.
+    pub(super) fn namespace(&self, change: &Change) {
+        let versions = [change.before.as_ref(), change.after.as_ref()];
+        for parent in lock(&self.readers).readers_of_namespace(&change.id, versions) {
+            self.wake(parent, Lane::Drift);
+        }
+    }
+
+    /// Remembers what a parent reads. Tells whether that is something else than before.
+    pub(super) fn is_interested(&self, parent: &ObjectId, interests: Interests) -> bool {
+        lock(&self.readers).set(parent, interests)
+    }
+
     fn parent_of(&self, stored: Option<&Arc<Stored>>) -> Option<ObjectId> {
         let mark = Mark::parse(&stored?.annotation(annotation::CHILD)?)?;
-        if *mark.rule == *self.rule { mark.parent_id() } else { None }
+        if *mark.rule == *self.identity { mark.parent_id() } else { None }
     }
 
     /// Which objects this parent found taken in its last pass.

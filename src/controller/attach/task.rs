@@ -11,8 +11,8 @@ use crate::marks::label;
 use crate::object::Gvk;
 use crate::queue::{Backoff, Lane, random};
 use crate::status::{Shape, shape_of};
-use crate::store::Store;
-use crate::watch::{KindError, Watch};
+use crate::store::Change;
+use crate::watch::{KindError, Watch, WatchKey};
 use futures::FutureExt;
 use futures::future::{join_all, select_all};
 use std::collections::BTreeSet;
@@ -32,8 +32,12 @@ pub(super) struct Task {
     pub(super) attached: Weak<Attached>,
     /// Keeps the watches that both share running until the new one holds them.
     pub(super) before: Option<Arc<Attached>>,
+    /// Kinds of parents that are not watched yet.
+    pub(super) parents: BTreeSet<Gvk>,
     /// Kinds of children that are not watched yet.
     pub(super) missing: BTreeSet<Gvk>,
+    /// Positions of inputs that are not watched yet.
+    pub(super) inputs: BTreeSet<usize>,
     /// How often the API server was asked in vain.
     pub(super) asked: u32,
     /// Status fields that somebody was warned of.
@@ -46,6 +50,7 @@ impl Task {
             self.pause().await;
         }
         self.children().await;
+        self.inputs().await;
         self.schema().await;
         drop(self.before.take());
         self.first_lists().await;
@@ -81,25 +86,73 @@ impl Task {
         Some(Arc::clone(&self.attached.upgrade()?.bells))
     }
 
-    /// Whether the parent's kind is served, so that its objects are watched from now on.
+    /// Watches the kinds of parents that are served from now on. Tells whether these are all.
     async fn parents(&mut self) -> bool {
         let Some((controller, attached)) = self.both() else { return true };
         let rule = &attached.rule;
-        let kind = match controller.cluster.kinds.resolve(&rule.parent.gvk).await {
-            Ok(kind) => kind,
-            Err(error) => {
-                if self.asked == 0 {
+        let mut found = Vec::new();
+        for gvk in self.parents.clone() {
+            match controller.cluster.kinds.resolve(&gvk).await {
+                Ok(kind) => found.push((gvk, kind)),
+                Err(error) if self.asked == 0 => {
                     tracing::warn!(rule = %rule.name, %error, "the rule waits for its parent's kind");
                 }
-                return false;
+                Err(_) => {}
             }
-        };
-        attached.learn(&kind);
-        for key in attached.keys(&kind, None) {
-            let hold = attached.listen(controller.watches.watch(key), Ear::parent);
-            lock(&attached.parents).push(hold);
         }
-        true
+        // Where one of them lives in no namespace, nothing can be confined to some.
+        for (_, kind) in &found {
+            attached.learn(kind);
+        }
+        for (gvk, kind) in found {
+            for key in attached.keys(&kind, None) {
+                let hold = attached.listen(controller.watches.watch(key), Ear::parent);
+                lock(&attached.parents).push(hold);
+            }
+            self.parents.remove(&gvk);
+        }
+        self.parents.is_empty()
+    }
+
+    /// Watches the inputs whose kinds are served, and the namespaces if the rule asks for their labels. Tells whether there
+    /// are more than before.
+    async fn inputs(&mut self) -> bool {
+        let Some((controller, attached)) = self.both() else { return false };
+        let rule = &attached.rule;
+        if rule.asks_for_namespaces() && lock(&attached.namespaces).is_none() {
+            self.namespaces(&controller, &attached).await;
+        }
+        let mut news = false;
+        for index in self.inputs.clone() {
+            let Some(input) = rule.inputs.get(index) else { continue };
+            match controller.cluster.kinds.resolve(&input.gvk).await {
+                Ok(kind) => {
+                    attached.learn(&kind);
+                    let tell = move |ear: &Ear, change: &Change| ear.input(index, change);
+                    let keys = attached.input_keys(input, &kind).into_iter();
+                    let holds =
+                        keys.map(|key| attached.listen(controller.watches.watch(key), tell));
+                    let holds = holds.collect();
+                    lock(&attached.inputs).insert(index, holds);
+                    self.inputs.remove(&index);
+                    news = true;
+                }
+                Err(error) if self.asked == 0 => {
+                    tracing::warn!(rule = %rule.name, input = %input.id, %error, "an input's kind is not served");
+                }
+                Err(_) => {}
+            }
+        }
+        news
+    }
+
+    async fn namespaces(&self, controller: &Controller, attached: &Attached) {
+        let gvk = Gvk { group: String::new(), version: "v1".into(), kind: "Namespace".into() };
+        let Ok(kind) = controller.cluster.kinds.resolve(&gvk).await else { return };
+        let resource = kind.resource.clone();
+        let key = WatchKey { resource, namespace: None, labels: None, managed_fields: false };
+        let hold = attached.listen(controller.watches.watch(key), Ear::namespace);
+        *lock(&attached.namespaces) = Some(hold);
     }
 
     /// Watches the kinds that are served, and leaves the others in `missing`. Tells whether there are more than before.
@@ -126,46 +179,48 @@ impl Task {
     }
 
     fn note_missing(attached: &Attached, gvk: Gvk, error: &KindError) {
-        let nothing = ChildCache {
-            namespace: None,
-            store: Arc::new(Store::new(&gvk, false, None)),
-            trouble: Some(error.to_string()),
-        };
+        let nothing = ChildCache { trouble: Some(error.to_string()), ..ChildCache::unserved(&gvk) };
         if lock(&attached.missing).insert(gvk, nothing).is_none() {
             tracing::warn!(rule = %attached.rule.name, %error, "a kind of child is not served");
         }
     }
 
-    /// Learns what the parent's status can hold. Tells whether that is more than before.
+    /// Learns what the status of each kind of parents can hold. Tells whether that is more than before.
     async fn schema(&mut self) -> bool {
         let Some((controller, attached)) = self.both() else { return false };
-        let rule = &attached.rule;
-        if rule.status.is_none() {
+        if attached.rule.status.is_none() {
             return false;
         }
+        let mut news = false;
+        for gvk in &attached.rule.parent.kinds {
+            news |= self.schema_of(gvk, &controller, &attached).await;
+        }
+        news
+    }
+
+    async fn schema_of(&mut self, gvk: &Gvk, controller: &Controller, attached: &Attached) -> bool {
+        let rule = &attached.rule;
         if self.asked > 0 {
             // Whether there is a status subresource may have changed too.
-            controller.cluster.kinds.forget(&rule.parent.gvk);
+            controller.cluster.kinds.forget(gvk);
         }
-        let Ok(kind) = controller.cluster.kinds.resolve(&rule.parent.gvk).await else {
+        let Ok(kind) = controller.cluster.kinds.resolve(gvk).await else {
             return false;
         };
         match shape_of(&controller.cluster, &kind).await {
             Ok(shape) => {
-                let shape = Some(Arc::new(shape));
-                let before = std::mem::replace(&mut *lock(&attached.shape), shape.clone());
-                let news = before != shape;
-                if let Some(lack) = shape.as_deref().and_then(Shape::lack).filter(|_| news) {
-                    tracing::warn!(rule = %rule.name, gvk = %rule.parent.gvk, "{lack}");
+                let shape = Arc::new(shape);
+                let before = lock(&attached.shapes).insert(gvk.group_kind(), Arc::clone(&shape));
+                let news = before.as_ref() != Some(&shape);
+                if let Some(lack) = shape.lack().filter(|_| news) {
+                    tracing::warn!(rule = %rule.name, %gvk, "{lack}");
                 }
-                let has = |field: &String| shape.as_ref().is_some_and(|shape| shape.has(field));
-                self.warn_of(&attached, &has);
+                self.warn_of(attached, gvk, &shape);
                 news
             }
             Err(error) => {
                 // That it takes a moment after the kind was made is no news.
                 if self.asked == 3 {
-                    let gvk = &rule.parent.gvk;
                     tracing::warn!(rule = %rule.name, %gvk, %error, "the kind's schema is not known, its status waits");
                 }
                 false
@@ -174,10 +229,12 @@ impl Task {
     }
 
     /// Says once of each declared field that the status has no place for it.
-    fn warn_of(&mut self, attached: &Attached, has: &dyn Fn(&String) -> bool) {
-        for field in lock(&attached.lacking).iter().filter(|field| !has(field)) {
+    fn warn_of(&mut self, attached: &Attached, gvk: &Gvk, shape: &Shape) {
+        let lacking = lock(&attached.lacking);
+        let lacking = lacking.get(&gvk.group_kind()).into_iter().flatten();
+        for field in lacking.filter(|field| !shape.has(field)) {
             if self.warned.insert(field.clone()) {
-                let (rule, gvk) = (&attached.rule.name, &attached.rule.parent.gvk);
+                let rule = &attached.rule.name;
                 tracing::warn!(%rule, %gvk, field, "the status has no such field, it is not written");
             }
         }
@@ -186,8 +243,12 @@ impl Task {
     /// Whether something is to be asked for again.
     fn lacks(&self) -> bool {
         let Some(attached) = self.attached.upgrade() else { return false };
-        let writable = || attached.shape().is_some_and(|shape| shape.subresource);
-        !self.missing.is_empty() || (attached.rule.status.is_some() && !writable())
+        let kinds = &attached.rule.parent.kinds;
+        let shape = |gvk: &Gvk| attached.shape(&gvk.group_kind());
+        let writable = |gvk| shape(gvk).is_some_and(|shape| shape.subresource);
+        !self.missing.is_empty()
+            || !self.inputs.is_empty()
+            || (attached.rule.status.is_some() && !kinds.iter().all(writable))
     }
 
     async fn ask_again(&mut self) -> bool {
@@ -197,7 +258,8 @@ impl Task {
 
     async fn ask(&mut self) -> bool {
         let children = self.children().await;
-        self.schema().await || children
+        let inputs = self.inputs().await;
+        self.schema().await || children || inputs
     }
 
     /// Waits for the first complete lists: of the parents in any case, of children as long as they do not fail.

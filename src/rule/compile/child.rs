@@ -4,14 +4,15 @@ use super::group::child_read;
 use super::{Compiler, Surroundings};
 use crate::comparison::{Comparison, Names, RootKind};
 use crate::object::Gvk;
-use crate::rule::compiled::{ChildRule, IgnoreRule, Need};
+use crate::rule::compiled::{ChildRule, Generate, IgnoreRule, Need, Policies};
 use crate::rule::decode::nearest;
-use crate::rule::file::{ChildFile, IgnoreFile, NeedFile};
+use crate::rule::file::{Adopt, ChildFile, IgnoreFile, NeedFile, OnImmutable, Update, WhenGone};
 use crate::rule::mention::{Mention, Subject, Use};
+use crate::rule::policy_file::Characters;
 use crate::rule::{ignore, kinds};
 use crate::source::Place;
 use crate::template::DocumentsTemplate;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A template of a child and what its text says of kinds.
@@ -34,7 +35,11 @@ impl Compiler<'_> {
             .iter()
             .map(|ignore| self.ignore(&file.id.value, ignore, &around.names))
             .collect();
+        let only: Vec<_> =
+            file.only.iter().map(|only| self.ignore(&file.id.value, only, &around.names)).collect();
+        let generate = self.generate(file, source.as_ref(), kinds.as_deref());
         let source = source?;
+        self.uses(source.template.reads());
         let (needs, when) = (needs?, when?);
         let mut after = self.after(&source.template, &needs, &when);
         after.extend(around.after.iter().filter(|id| ***id != *file.id.value).cloned());
@@ -51,6 +56,9 @@ impl Compiler<'_> {
             after,
             ready,
             ignore: ignore.into_iter().collect::<Option<_>>()?,
+            only: only.into_iter().collect::<Option<_>>()?,
+            generate: generate?,
+            policies: policies(file),
         })
     }
 
@@ -127,13 +135,14 @@ impl Compiler<'_> {
             self.note("needs-itself", &need.id.span, format!("`{id}` needs itself"), None);
             return None;
         }
-        if !self.ids.contains(id) {
-            let known: Vec<&str> = self.ids.iter().copied().collect();
+        if !self.ids.contains(id) && !self.inputs.contains(id) {
+            let known: Vec<&str> = self.ids.iter().chain(&self.inputs).copied().collect();
             let hint = nearest(id, &known).map(|near| format!("did you mean `{near}`?"));
-            let message = format!("there is no child `{id}`");
+            let message = format!("there is no child or input `{id}`");
             self.note("unknown-child", &need.id.span, message, hint.as_deref());
             return None;
         }
+        self.used.insert(id.to_owned());
         Some(Need { id: id.into(), until: need.until })
     }
 
@@ -167,5 +176,61 @@ impl Compiler<'_> {
             place: Place::new(self.source, file.path.span.clone()),
         });
         Some(IgnoreRule { spots, when: when? })
+    }
+}
+
+impl Compiler<'_> {
+    /// Generated values are kept in the Secret itself, and nowhere else.
+    fn generate(
+        &mut self,
+        file: &ChildFile,
+        source: Option<&Source>,
+        kinds: Option<&[Gvk]>,
+    ) -> Option<BTreeMap<String, Generate>> {
+        if let Some(when) = file.when_gone.as_ref().filter(|_| file.generate.is_empty()) {
+            let message = format!("`{}` generates nothing", file.id.value);
+            self.note("nothing-generated", &when.span, message, Some("remove `whenGone`"));
+        }
+        let is_secret = |gvk: &Gvk| gvk.group.is_empty() && gvk.kind == "Secret";
+        let mut all = BTreeMap::new();
+        for (name, generate) in &file.generate {
+            let wrong_kind = kinds.is_some_and(|kinds| !kinds.iter().all(is_secret));
+            if wrong_kind || source.is_some_and(|source| source.stated.documents > 1) {
+                let message = format!("`{}` is not one Secret", file.id.value);
+                let hint =
+                    "generated values are kept in the data of the Secret that they are made for";
+                self.note("no-secret", &generate.span, message, Some(hint));
+                return None;
+            }
+            if !super::is_id(name) {
+                let message = format!("`{name}` is no name for a generated value");
+                let hint = "use a lower-case letter, then letters, digits and `_`";
+                self.note("illegal-id", &generate.span, message, Some(hint));
+                return None;
+            }
+            let length = generate.value.length.as_ref();
+            let (value, span) = length.map_or((32, &generate.span), |l| (l.value, &l.span));
+            if !(8..=1024).contains(&value) {
+                let message = format!("a generated value has 8 to 1024 characters, not {value}");
+                self.note("illegal-length", span, message, None);
+                return None;
+            }
+            let length = usize::try_from(value).unwrap_or(1024);
+            let characters = generate.value.characters.unwrap_or(Characters::Alphanumeric);
+            all.insert(name.clone(), Generate { length, characters });
+        }
+        Some(all)
+    }
+}
+
+fn policies(file: &ChildFile) -> Policies {
+    let on_remove = file.on_remove.unwrap_or_default();
+    Policies {
+        update: file.update.unwrap_or(Update::Apply),
+        on_immutable: file.on_immutable.unwrap_or(OnImmutable::Fail),
+        adopt: file.adopt.unwrap_or(Adopt::Never),
+        unwanted: on_remove.unwanted,
+        parent_deleted: on_remove.parent_deleted,
+        when_gone: file.when_gone.as_ref().map_or(WhenGone::Hold, |when| when.value),
     }
 }

@@ -1,6 +1,7 @@
 //! Compiles the short schema of a rule's parent.
 
 use super::Compiler;
+use super::parent::parent_span;
 use crate::object::Gvk;
 use crate::rule::file::{RuleFile, SchemaFile};
 use crate::shorthand::{Definition, Request};
@@ -13,9 +14,17 @@ impl Compiler<'_> {
         schema: &SchemaFile,
     ) -> Option<Definition> {
         let spec = &file.spec;
-        let api_version = &spec.parent.api_version;
+        let file = &spec.parent.value;
+        let (Some(api_version), Some(kind)) = (&file.api_version, &file.kind) else {
+            if !file.kinds.is_empty() {
+                let message = "a schema describes one kind".to_owned();
+                let hint = "write `apiVersion` and `kind` instead of `kinds`";
+                self.note("two-kinds", &parent_span(&spec.parent), message, Some(hint));
+            }
+            return None;
+        };
         // A parent that is no kind was noted already.
-        let parent = Gvk::parse(&api_version.value, &spec.parent.kind.value)?;
+        let parent = Gvk::parse(&api_version.value, &kind.value)?;
         let fields = spec.status.as_ref().map(|status| status.fields.as_ref());
         let request = Request {
             source: self.source,

@@ -71,7 +71,10 @@ impl Compiler<'_> {
                 Some("use a lower-case letter, then letters, digits and `_`"),
             );
         }
-        if self.ids.contains(name) || around.items.iter().any(|item| item == name) {
+        if self.ids.contains(name)
+            || self.inputs.contains(name)
+            || around.items.iter().any(|item| item == name)
+        {
             let message = format!("`{name}` means something else already");
             self.note("duplicate-item", span, message, Some("name the item with `item`"));
         }
@@ -83,6 +86,7 @@ impl Compiler<'_> {
             path: Some(each.path.value.clone()),
             default: each.default.clone(),
         };
+        self.used.extend(written.of.clone());
         Reference::compile(&written, names)
             .map_err(|mistakes| {
                 for mistake in mistakes {

@@ -20,6 +20,7 @@ impl Compiler<'_> {
         parent: &Range<usize>,
     ) -> Option<StatusRule> {
         let fields = file.fields.as_ref().and_then(|fields| self.body(fields, Mode::Lenient));
+        let prefix = file.prefix.as_ref().map_or("", |prefix| prefix.value.as_str());
         let mut seen = BTreeSet::new();
         let conditions: Vec<_> = file
             .conditions
@@ -29,21 +30,31 @@ impl Compiler<'_> {
                     let message = format!("there are two conditions `{}`", condition.kind.value);
                     self.note("duplicate-condition", &condition.kind.span, message, None);
                 }
-                self.condition(condition, &top.names)
+                self.condition(condition, prefix, &top.names)
             })
             .collect();
+        if let Some(prefix) = &file.prefix {
+            self.camel_case(prefix, "type");
+        }
         let names = file.fields.as_ref().map(names).unwrap_or_default();
         Some(StatusRule {
             place: Place::new(self.source, parent.clone()),
+            prefix: file.prefix.as_ref().map(|prefix| prefix.value.clone()).unwrap_or_default(),
             conditions: conditions.into_iter().collect::<Option<_>>()?,
             fields,
             names,
         })
     }
 
-    fn condition(&mut self, file: &ConditionFile, names: &Names) -> Option<ConditionRule> {
+    fn condition(
+        &mut self,
+        file: &ConditionFile,
+        prefix: &str,
+        names: &Names,
+    ) -> Option<ConditionRule> {
         let kind = &file.kind;
-        if [READY, RECONCILING, STALLED].contains(&kind.value.as_str()) {
+        let bare = kind.value.strip_prefix(prefix).unwrap_or(&kind.value);
+        if [READY, RECONCILING, STALLED].contains(&bare) {
             let message = format!("`{}` is written by Kubewright itself", kind.value);
             self.note("reserved-condition", &kind.span, message, Some("choose another type"));
         }
@@ -64,10 +75,7 @@ impl Compiler<'_> {
 
     fn because(&mut self, file: &BecauseFile) -> Because {
         self.camel_case(&file.reason, "reason");
-        let message = file.message.as_ref().and_then(|message| {
-            let compiled = self.templates.compile_line(&message.text, message.origin.clone());
-            compiled.map_err(|problems| self.problems.extend(problems)).ok()
-        });
+        let message = file.message.as_ref().and_then(|message| self.line(message));
         Because { reason: file.reason.value.clone(), message }
     }
 

@@ -85,8 +85,13 @@ fn a_copy_beside_the_rule_must_say_the_same() {
     );
     assert_eq!((differing.crds.len(), differing.rules.len()), (1, 1), "the rule itself is sound");
 
+    // Both write a status: of different objects.
+    let within = |rule: &str, name: &str| {
+        rule.replace("kind: WebApp}", &format!("kind: WebApp, namespaces: [{name}]}}"))
+    };
     let twin = changed.replace("name: webapp\n", "name: twin\n");
-    let twins = loaded(&[("a.yaml", &webapp(SHORT)), ("b.yaml", &twin)]);
+    let (one, twin) = (within(&webapp(SHORT), "one"), within(&twin, "two"));
+    let twins = loaded(&[("a.yaml", &one), ("b.yaml", &twin)]);
     assert_eq!(twins.problems.len(), 1);
     assert!(
         twins.problems[0].message.ends_with("differently, at b.yaml:10:5"),

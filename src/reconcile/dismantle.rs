@@ -1,0 +1,143 @@
+//! Takes a deleted parent's children away, before the parent goes.
+//!
+//! In: a parent that is being deleted and that our finalizer holds, its children. Out: deletions in the reverse order of
+//! needs, and the release of the parent when nothing is left. What becomes of a child is written in its mark. Never here:
+//! rendering.
+
+use super::{Ended, Next, Scene, after_refusal, finalizer};
+use crate::act::remove::remove;
+use crate::fetch::{Live, Observed, Owner};
+use crate::marks;
+use crate::object::{Gvk, ObjectId};
+use crate::queue::Lane;
+use crate::refusal::{Class, Refusal};
+use crate::render::place_name;
+use crate::report::{ChildReport, Report, State};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How often an object is looked at that no watch shows any more, but which is still there.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Children that were seen while the parent was taken apart: that the watch says they are gone may only mean that they
+/// lost a label.
+pub(super) type Leaving = BTreeMap<ObjectId, Gvk>;
+
+/// One step of taking a parent apart.
+pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving) -> Ended {
+    let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
+    let observed = scene.observe(&manager);
+    for (id, live) in &observed.children {
+        if let Some(gvk) = Gvk::of(live.value()) {
+            leaving.insert(id.clone(), gvk);
+        }
+    }
+    let mut next = Next::default();
+    let mut lines = Vec::new();
+    for live in observed.children.values() {
+        let waits = waits_for(live, &observed, scene);
+        let why = match waits {
+            Some(other) => format!("it goes after `{other}`"),
+            None if live.stored.terminating => held_by(live),
+            None => match take(scene, live).await {
+                Ok(()) => "it is being deleted".to_owned(),
+                Err(refusal) => {
+                    next = next.and(after_refusal(&refusal));
+                    format!("it cannot be deleted: {refusal}")
+                }
+            },
+        };
+        lines.push(line(live, why));
+    }
+    if observed.children.is_empty() {
+        next = next.and(finish(scene, leaving, &manager).await);
+    } else if lines.iter().any(|line| line.message == "it is being deleted") {
+        // What was just deleted may be gone already, and so what waited for it goes on.
+        next = next.and(Next::after(Duration::ZERO, Lane::Finish));
+    }
+    Ended { next, report: Some(report(scene, lines)), ..Ended::default() }
+}
+
+/// Deletes a child, or leaves it behind.
+async fn take(scene: &Scene<'_>, live: &Live) -> Result<(), Refusal> {
+    let stays = live.mark.as_ref().is_some_and(|mark| mark.outlives);
+    let removed = remove(scene.cluster, live, stays).await?;
+    scene.remember_removal(&live.id, &removed);
+    Ok(())
+}
+
+/// A child that is still there and comes after this one, so that it goes first.
+fn waits_for<'a>(live: &Live, observed: &'a Observed, scene: &Scene<'_>) -> Option<&'a str> {
+    let own = live.mark.as_ref()?;
+    observed.children.values().filter(|other| other.id != live.id).find_map(|other| {
+        let mark = other.mark.as_ref()?;
+        let rule = scene.rule.child(&mark.child)?;
+        (mark.child != own.child && rule.after.contains(own.child.as_str()))
+            .then_some(mark.child.as_str())
+    })
+}
+
+/// No child is seen any more: each that was is asked for once before the parent is let go.
+async fn finish(scene: &Scene<'_>, leaving: &mut Leaving, manager: &str) -> Next {
+    let owner = Owner {
+        rule: &scene.rule.identity,
+        parent: &scene.parent.id,
+        uid: &scene.parent.uid,
+        manager,
+    };
+    while let Some((id, gvk)) = leaving.first_key_value() {
+        match scene.cluster.read(gvk, id).await {
+            Err(Refusal { class: Class::NotFound | Class::NotServed, .. }) => {}
+            Err(refusal) => return after_refusal(&refusal),
+            Ok(stored) => {
+                let live = Live::new(stored);
+                if live.not_ours(&owner).is_none() {
+                    let taken =
+                        if live.stored.terminating { Ok(()) } else { take(scene, &live).await };
+                    return match taken {
+                        Ok(()) => Next::after(LOOK, Lane::Finish),
+                        Err(refusal) => after_refusal(&refusal),
+                    };
+                }
+            }
+        }
+        leaving.pop_first();
+    }
+    match finalizer::release(scene).await {
+        Ok(()) => Next::default(),
+        Err(refusal) => after_refusal(&refusal),
+    }
+}
+
+fn held_by(live: &Live) -> String {
+    let finalizers = live.stored.finalizers();
+    if finalizers.is_empty() {
+        return "it is being deleted".to_owned();
+    }
+    format!("it is being deleted and held by {}", finalizers.join(", "))
+}
+
+fn line(live: &Live, message: String) -> ChildReport {
+    let child = live.mark.as_ref().map(|mark| place_name(&mark.child, &mark.items));
+    ChildReport {
+        child: child.unwrap_or_default(),
+        object: Some(live.id.clone()),
+        state: State::InProgress,
+        message,
+    }
+}
+
+fn report(scene: &Scene<'_>, children: Vec<ChildReport>) -> Report {
+    let message = match children.len() {
+        0 => "it is being deleted".to_owned(),
+        left => format!("it is being deleted: {left} children are still there"),
+    };
+    Report {
+        rule: scene.rule.name.to_string(),
+        parent: scene.parent.id.clone(),
+        state: State::InProgress,
+        message,
+        children,
+        fields: Vec::new(),
+    }
+}

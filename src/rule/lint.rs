@@ -1,0 +1,37 @@
+//! Mistakes in the meaning of a rule that only the flow of values through its templates shows.
+//!
+//! In: a compiled rule. Out: problems that refuse it. Pure. Never here: example parents, and what is only odd, which
+//! [`crate::lint`] tells.
+
+mod adopt;
+pub(crate) mod flows;
+mod literals;
+pub(crate) mod naming;
+mod roots;
+mod secrets;
+mod unstable;
+
+use super::Rule;
+use crate::problem::Problem;
+use flows::Flows;
+pub(crate) use unstable::{is_name, source_of_trouble};
+
+/// Everything that refuses a rule which compiled.
+pub(super) fn problems(rule: &Rule) -> Vec<Problem> {
+    let flows = Flows::of(rule);
+    let found = [
+        roots::unknown(&flows),
+        secrets::leaks(&flows, rule.reveal),
+        unstable::names(&flows),
+        literals::illegal(&flows),
+        adopt::any_name(&flows),
+    ];
+    let mut problems: Vec<Problem> = Vec::new();
+    for problem in found.into_iter().flatten() {
+        // What several children include would be told several times.
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
+    problems
+}

@@ -1,0 +1,188 @@
+//! Values of Secrets that come where they can be read by more people than the Secret.
+//!
+//! In: what flows where in a rule. Out: a problem for each value of a Secret that flows anywhere but into `data` or
+//! `stringData` of a Secret. Pure.
+//!
+//! Secret is what is below `data` and `stringData` of a parent, child or input of kind Secret, and a Secret as a whole; its
+//! metadata and type are not. A hash of it may flow anywhere. The answer errs on the safe side: a value that may come from
+//! a Secret does, whatever was done to it on the way. What a condition decides by a secret (`{% if … == "x" %}`), and
+//! the keys that a Secret has, are not followed.
+
+use super::flows::{Flows, kinds_of, landing, said, steps};
+use crate::object::Gvk;
+use crate::problem::Problem;
+use crate::rule::Rule;
+use crate::template::{ANY, Sink, Source, Sources};
+
+/// Fields of a Secret that tell nothing of what is in it.
+const OPEN: [&str; 5] = ["metadata", "type", "kind", "apiVersion", "immutable"];
+
+/// Fields of a Secret that hold what is in it.
+const CLOSED: [&str; 2] = ["data", "stringData"];
+
+/// Names under which templates find Secrets.
+struct Roots(Vec<Vec<String>>);
+
+impl Roots {
+    fn of(rule: &Rule) -> Self {
+        let parent = rule.parent.kinds.iter().any(Gvk::is_secret);
+        let parent = parent.then(|| vec!["parent".to_owned()]);
+        let secret = |child: &&crate::rule::ChildRule| child.kinds.iter().any(Gvk::is_secret);
+        let children = rule.children.iter().filter(secret);
+        let children = children.map(|child| vec!["children".to_owned(), child.id.to_string()]);
+        let inputs = rule.inputs.iter().filter(|input| input.gvk.is_secret());
+        let inputs = inputs.map(|input| vec!["inputs".to_owned(), input.id.to_string()]);
+        let generated = std::iter::once(vec!["generated".to_owned()]);
+        Self(parent.into_iter().chain(children).chain(inputs).chain(generated).collect())
+    }
+
+    /// Whether a value has something in it that is secret.
+    fn tells(&self, source: &Source) -> bool {
+        !source.hashed && self.0.iter().any(|root| tells(root, &source.path))
+    }
+}
+
+/// Between the name and the fields there may be keys of items, or of the documents of a child: `Secret/name`.
+fn tells(root: &[String], path: &[String]) -> bool {
+    let mut both = root.iter().zip(path);
+    if !both.all(|(root, step)| root == step || step == ANY) {
+        return false;
+    }
+    for step in path.iter().skip(root.len()) {
+        let of_other_kind =
+            step.split_once('/').is_some_and(|(kind, _)| !kind.is_empty() && kind != "Secret");
+        if of_other_kind || OPEN.contains(&step.as_str()) {
+            return false;
+        }
+        if CLOSED.contains(&step.as_str()) {
+            return true;
+        }
+    }
+    true
+}
+
+/// Every value of a Secret that goes astray, unless the rule says that it may.
+pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
+    let roots = Roots::of(flows.rule);
+    if reveal {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    let mut look = |sources: &Sources, group: Option<usize>, tell: &dyn Fn(&str) -> Problem| {
+        let ways = sources.iter().flat_map(|written| {
+            let resolved = flows.resolve(written, group).into_iter();
+            resolved.map(move |source| (source, written))
+        });
+        if let Some((source, written)) = ways.into_iter().find(|(source, _)| roots.tells(source)) {
+            problems.push(tell(&said(&source, written)));
+        }
+    };
+    for (child, study) in flows.templates() {
+        for sink in &study.sinks {
+            let kinds = kinds_of(child, study, sink.spot.document);
+            if kinds.iter().all(Gvk::is_secret) && holds(sink) {
+                continue;
+            }
+            let kind = kinds.first().map_or("object", |gvk| gvk.kind.as_str());
+            look(&sink.sources, child.group, &|what| {
+                problem(
+                    format!("{what} is secret, and comes into {} of a {kind}", landing(sink)),
+                    sink,
+                )
+            });
+        }
+    }
+    for sink in &flows.fields.sinks {
+        look(&sink.sources, None, &|what| {
+            problem(format!("{what} is secret, and comes into the status"), sink)
+        });
+    }
+    for sink in flows.messages.iter().flat_map(|study| &study.sinks) {
+        look(&sink.sources, None, &|what| {
+            problem(format!("{what} is secret, and comes into the message of a condition"), sink)
+        });
+    }
+    problems.extend(quoted(flows, &roots));
+    problems
+}
+
+/// Comparisons that would quote a secret in the sentence that explains them. Of a Secret itself they quote nothing.
+fn quoted(flows: &Flows<'_>, roots: &Roots) -> Vec<Problem> {
+    let rule = flows.rule;
+    let children = rule.children.iter().flat_map(|child| {
+        let all = child.when.iter().chain(child.ready.iter().flatten());
+        all.map(|comparison| (&child.place, child.group, comparison))
+    });
+    let groups = rule.groups.iter().enumerate().flat_map(|(at, group)| {
+        group.when.iter().map(move |comparison| (&group.place, Some(at), comparison))
+    });
+    let conditions = rule.status.iter().flat_map(|status| &status.conditions);
+    let conditions = conditions.flat_map(|condition| {
+        condition.when.iter().map(|comparison| (&condition.place, None, comparison))
+    });
+    let mut problems = Vec::new();
+    for (place, group, comparison) in children.chain(groups).chain(conditions) {
+        for (root, paths) in comparison.quoted_by_root() {
+            if root == "parent" || root == "self" || rule.child(root).is_some() {
+                continue;
+            }
+            let found = paths.into_iter().find_map(|path| {
+                let path = std::iter::once(root.to_owned()).chain(steps(path)).collect();
+                let written = Source { path, hashed: false, whole: true };
+                let mut sources = flows.resolve(&written, group).into_iter();
+                Some(said(&sources.find(|source| roots.tells(source))?, &written))
+            });
+            if let Some(what) = found {
+                let message =
+                    format!("{what} is secret, and a comparison here quotes it where it fails");
+                let hint = "compare the Secret itself (`of: …`), or whether it `exists`";
+                problems.push(Problem::new("secret-flow", message).at(place.clone()).hint(hint));
+            }
+        }
+    }
+    problems
+}
+
+/// Whether a place of a Secret is one for secrets.
+fn holds(sink: &Sink) -> bool {
+    sink.spot.path.first().is_some_and(|step| CLOSED.contains(&step.as_str()))
+}
+
+fn problem(message: String, sink: &Sink) -> Problem {
+    Problem::new("secret-flow", message).at(sink.place.clone()).hint(
+        "refer to the Secret by its name (`secretKeyRef`), or take a hash (`…|to_json|sha256`) where only a change matters; \
+         whoever may see it all the same says `reveal: true` in the rule",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_secret_is_secret_and_what_is_said_of_it_is_not() {
+        let root: Vec<String> = vec!["children".into(), "creds".into()];
+        for (path, expected) in [
+            ("children.creds.data.password", true),
+            ("children.creds.stringData", true),
+            ("children.creds.data.*", true),
+            ("children.creds", true),
+            ("children", true),
+            ("children.*", true),
+            ("children.*.data.x", true),
+            ("children.creds.*", true),
+            ("children.creds.blue.data.x", true),
+            ("children.creds.blue.metadata.name", false),
+            ("children.creds.Secret/a.data.x", true),
+            ("children.creds.ConfigMap/a.data.x", false),
+            ("children.creds.metadata.name", false),
+            ("children.creds.metadata.annotations.data", false),
+            ("children.creds.type", false),
+            ("children.other.data.x", false),
+            ("parent.data", false),
+        ] {
+            let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+            assert_eq!(tells(&root, &path), expected, "{path:?}");
+        }
+    }
+}

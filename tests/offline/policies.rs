@@ -1,0 +1,110 @@
+//! Policies, told by scenarios: what is done with a child in cases in which rules differ.
+
+use crate::commands::{folder, run};
+
+const RULE: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: shop}
+spec:
+  parent: {apiVersion: v1, kind: Pod}
+  children:
+    - {id: never, update: never, template: config.yaml}
+    - {id: anew, update: recreate, template: config.yaml}
+    - {id: some, only: [{path: "$.data.a"}], template: config.yaml}
+    - {id: kept, onRemove: orphan, when: [{path: "$.metadata.labels.keep", exists: true}], template: config.yaml}
+    - id: credentials
+      generate: {password: {}, pin: {length: 8, characters: digits}}
+      inline: |
+        apiVersion: v1
+        kind: Secret
+        metadata: {name: {{ parent.metadata.name }}-credentials}
+        stringData: {url: "db://{{ generated.password }}@x"}
+"#;
+
+const CONFIG: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: \"{{ parent.metadata.name }}-{{ self.id }}\"}
+data: {a: {{ parent.metadata.labels.a }}, b: {{ parent.metadata.labels.a }}}
+";
+
+const SCENARIO: &str = r#"
+about: each child is treated as its policies say
+parent: {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: one, keep: "yes"}}}
+steps:
+  - about: all are made
+    expect:
+      actions: {never: create, anew: create, some: create, kept: create, credentials: create}
+      children:
+        credentials: {data: {pin: Z2VuZXJhdGU=, password: Z2VuZXJhdGVkLXBhc3N3b3JkLWdlbmVyYXRlZC1wYXM=}}
+  - about: the rule wants other values
+    parent: {metadata: {labels: {a: two}}}
+    expect: {actions: {anew: recreate, some: apply, kept: apply}}
+  - about: somebody edits them
+    observed:
+      never: {data: {a: hand}}
+      anew: {data: {a: hand}}
+      some: {data: {b: hand}}
+      credentials: {data: {pin: MTIzNDU2Nzg=}}
+    expect:
+      actions: {anew: recreate, credentials: apply}
+      children: {credentials: {data: {pin: MTIzNDU2Nzg=}}}
+  - about: what is compared is repaired
+    observed: {some: {data: {a: hand}}}
+    expect: {actions: {some: apply}}
+  - about: one is left behind
+    parent: {metadata: {labels: {keep: ~}}}
+    expect: {actions: {kept: orphan}}
+"#;
+
+#[test]
+fn each_child_is_treated_as_its_policies_say() {
+    let config = |id: &str| CONFIG.replace("{{ self.id }}", id);
+    let mut rule = RULE.to_owned();
+    let mut files = Vec::new();
+    for id in ["never", "anew", "some", "kept"] {
+        let name = format!("{id}.yaml");
+        let at = rule.find(&format!("id: {id},")).unwrap();
+        let from = at + rule[at..].find("config.yaml").unwrap();
+        rule.replace_range(from..from + "config.yaml".len(), &name);
+        files.push((format!("templates/{name}"), config(id)));
+    }
+    let mut all = vec![("rules/a.yaml", rule.as_str()), ("scenarios/a.yaml", SCENARIO)];
+    all.extend(files.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+    let folder = folder(&all);
+    let (code, out, error) = run(folder.path(), &["test"]);
+    assert_eq!((code, error.as_str()), (0, ""), "{out}");
+}
+
+/// What the author of a wrong rule sees.
+#[test]
+fn mistakes_in_policies_are_told_where_they_are() {
+    for (child, kind, told) in [
+        ("update: always", "Secret", "rules/a.yaml:6:30: expected one of"),
+        ("generate: {a: {}}", "ConfigMap", "`c` is not one Secret"),
+        (
+            "generate: {a: {length: 4}}",
+            "Secret",
+            "a generated value has 8 to 1024 characters, not 4",
+        ),
+        ("generate: {a-b: {}}", "Secret", "`a-b` is no name for a generated value"),
+        ("whenGone: renew", "Secret", "`c` generates nothing"),
+        (
+            "adopt: unowned",
+            "Secret\\nmetadata: {name: \\\"{{ parent.metadata.name }}\\\"}\\ntype: x\\n#",
+            "`c` may be adopted, and its name is computed",
+        ),
+        ("onRemove: {unwanted: keep}", "Secret", "expected one of"),
+        ("onRemove: {parentGone: orphan}", "Secret", "unknown field `parentGone`"),
+    ] {
+        let rule = format!(
+            "apiVersion: kubewright.io/v1alpha1\nkind: Rule\nmetadata: {{name: a}}\nspec:\n  parent: {{apiVersion: v1, kind: Pod}}\n  children: [{{id: c, {child}, inline: \"apiVersion: v1\\nkind: {kind}\\nmetadata: {{name: c}}\"}}]\n"
+        );
+        let folder = folder(&[("rules/a.yaml", &rule)]);
+        let (code, out, error) = run(folder.path(), &["check"]);
+        assert_eq!(code, 3, "{child}: {out}");
+        let all = format!("{out}{error}");
+        assert!(told.split(": ").all(|part| all.contains(part)), "{child}\n{all}");
+    }
+}
