@@ -94,6 +94,7 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         concurrency::a_controller_that_is_cut_off_leaves_nothing_half_done,
         builtin_kinds::are_created_with_one_call_and_left_alone,
         traps::every_trap_of_the_catalogue,
+        traps::a_version_that_is_gone_blocks_nothing,
         trouble::a_template_error_names_its_place_and_stops_only_its_parent,
         trouble::of_two_parents_the_first_keeps_the_child_and_the_second_says_who_has_it,
         wake::a_stripped_label_comes_back_with_one_write,

@@ -61,6 +61,65 @@ pub(crate) async fn every_trap_of_the_catalogue() {
     suite.sandbox.stop().await;
 }
 
+const AGING: &str = "\
+apiVersion: {{ \"tests.kubewright.io/v1beta1\" if parent.spec.image == \"one\" else \"tests.kubewright.io/v1\" }}
+kind: Aging
+metadata: {name: t32-aging}
+spec: {a: x, b: {{ \"x\" if parent.spec.image == \"one\" }}}
+";
+
+/// 32: our entry speaks of a version that is not served any more, and the server refuses every apply of the object. The
+/// entry is put into the new version, by one patch, and what the rule drops goes nevertheless.
+pub(crate) async fn a_version_that_is_gone_blocks_nothing() {
+    let client = world().client("test-traps-aging");
+    admission::aging(&client, &["v1beta1", "v1"]).await;
+    let rule = "\
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: aging}
+spec:
+  parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
+  children:
+    - id: child
+      template: child.yaml
+      kinds:
+        - {apiVersion: tests.kubewright.io/v1beta1, kind: Aging}
+        - {apiVersion: tests.kubewright.io/v1, kind: Aging}
+";
+    let mut sandbox = Sandbox::with("traps-aging", rule, &[("child.yaml", AGING)]).await;
+    sandbox.webapp_is("shop", json!({"image": "one"})).await;
+    let child =
+        Named::of("apiVersion: tests.kubewright.io/v1\nkind: Aging\nmetadata: {name: t32-aging}\n");
+    child.until(&sandbox, "/spec/b", Some(&json!("x"))).await;
+    sandbox.settled().await;
+    let uid = child.get(&sandbox).await["metadata"]["uid"].clone();
+    admission::aging(&client, &["v1"]).await;
+    let former = Named::of(
+        "apiVersion: tests.kubewright.io/v1beta1\nkind: Aging\nmetadata: {name: t32-aging}\n",
+    );
+    eventually("the former version is not served", || async {
+        match former.api(&sandbox).get(&former.name).await {
+            Err(_) => Ok(()),
+            Ok(object) => Err(format!("{object:?}")),
+        }
+    })
+    .await;
+    let before = sandbox.requests().len();
+    sandbox.webapp_is("shop", json!({"image": "two"})).await;
+    child.until(&sandbox, "/spec", Some(&json!({"a": "x"}))).await;
+    sandbox.settled().await;
+    let after = child.get(&sandbox).await;
+    assert_eq!(after["metadata"]["uid"], uid);
+    let codes = about(&sandbox.requests().split_off(before), &child);
+    assert_eq!(codes, [500, 200, 200], "a refused apply, a patch of the record, an apply");
+    sandbox.stop().await;
+    let before = sandbox.requests().len();
+    sandbox.start();
+    sandbox.settled().await;
+    assert!(about(&sandbox.requests().split_off(before), &child).is_empty());
+    sandbox.stop().await;
+}
+
 /// The rule text, and its templates by name.
 fn rules(rows: &[Row], refused: &[Refused]) -> (String, Vec<(String, String)>) {
     let mut templates = Vec::new();
