@@ -2,8 +2,8 @@
 //!
 //! One controller runs one rule whose children are the rows of the catalogue (`traps/rows`), and one parent has them all.
 //! The stages follow one another, and in each the audit log says for each child what was asked and written:
-//! converged: one creation each; unrelated writers: nothing; a restart: nothing; what moves ownership; drift: one write
-//! each; another intent; a restart again. Beside it a rule of children that the server refuses.
+//! converged: one creation each; unrelated writers: nothing; a restart: nothing; what moves ownership; drift, seen and
+//! unseen: one write each; another intent; a restart again. Beside it a rule of children that the server refuses.
 //!
 //! Traps that have tests of their own: 29 (`trouble::of_two_parents_the_first_keeps_the_child…`), 34 and 38 (`store`,
 //! `concurrency`), 37 (`wake::a_renamed_child_is_the_new_object`), 39 (`wake::a_stripped_label…`), 40
@@ -305,30 +305,39 @@ impl Suite {
         assert_eq!(self.successes(before), BTreeMap::from(writes));
     }
 
+    /// Drift while we look, round for round, and once more while we do not.
     async fn drift(&mut self) {
         let most = self.rows.iter().map(|row| row.drift.len()).max().unwrap_or_default();
         for round in 0..most {
-            let before = self.mark();
-            let drifts: Vec<_> = self
-                .rows
-                .iter()
-                .filter_map(|row| Some((row.named(), row.drift.get(round)?)))
-                .collect();
-            for (named, drift) in &drifts {
-                let was = named.get(&self.sandbox).await;
-                let note = format!("{} before: {was}", named.name);
-                assert_eq!(was.pointer(drift.at), drift.is.as_ref(), "{note}");
-                named.edit(&self.sandbox, &drift.edit).await;
-            }
-            for (named, drift) in &drifts {
-                named.until(&self.sandbox, drift.at, drift.is.as_ref()).await;
-            }
-            self.sandbox.settled().await;
-            let writes = drifts.iter().map(|(named, drift)| (named.name.clone(), drift.writes));
-            let writes: BTreeMap<_, _> = writes.collect();
-            assert_eq!(self.successes(before), writes, "round {round}");
+            self.drift_of(round, false).await;
         }
         self.passes().await;
+        self.drift_of(0, true).await;
+        self.passes().await;
+    }
+
+    async fn drift_of(&mut self, round: usize, unseen: bool) {
+        if unseen {
+            self.sandbox.stop().await;
+        }
+        let before = self.mark();
+        let drifts = |row: &'_ Row| Some((row.named(), row.drift.get(round)?.clone()));
+        let drifts: Vec<_> = self.rows.iter().filter_map(drifts).collect();
+        for (named, drift) in &drifts {
+            let was = named.get(&self.sandbox).await;
+            let note = format!("{} before: {was}", named.name);
+            assert_eq!(was.pointer(drift.at), drift.is.as_ref(), "{note}");
+            named.edit(&self.sandbox, &drift.edit).await;
+        }
+        if unseen {
+            self.sandbox.start();
+        }
+        for (named, drift) in &drifts {
+            named.until(&self.sandbox, drift.at, drift.is.as_ref()).await;
+        }
+        self.sandbox.settled().await;
+        let writes = drifts.iter().map(|(named, drift)| (named.name.clone(), drift.writes));
+        assert_eq!(self.successes(before), writes.collect(), "round {round}, unseen: {unseen}");
     }
 
     /// Successful writes per child. A child's own controller may write between our judgement and the repair, which is
@@ -365,7 +374,7 @@ impl Suite {
             codes.retain(|code| *code != 0);
             assert_eq!(
                 codes,
-                refused.sent.repeat(2),
+                refused.sent.repeat(3),
                 "once in the life of a controller: {}",
                 named.name
             );
