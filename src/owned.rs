@@ -18,6 +18,7 @@ pub mod memo;
 pub mod mend;
 pub mod path;
 pub mod projection;
+mod respelled;
 mod trail;
 pub mod transfer;
 

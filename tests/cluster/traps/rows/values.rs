@@ -21,6 +21,7 @@ pub(super) fn rows() -> Vec<Row> {
         numbers(),
         times(),
         texts(),
+        respelled(),
         admission(),
     ]
     .into_iter()
@@ -380,6 +381,21 @@ stringData: {pw: hunter2, more: {{ \"x\" if parent.spec.image == \"one\" }}}
             Some(json!("aHVudGVyMg==")),
         )
         .second("/data/more", None, 1),
+    ]
+}
+
+/// 18: a controller with typed fields spells a duration of ours anew.
+fn respelled() -> Vec<Row> {
+    vec![
+        row("\
+apiVersion: tests.kubewright.io/v1
+kind: Trap
+metadata: {name: t18-respelled}
+spec: {s: 1h, m: {a: ours}}
+")
+        .unrelated(Edit::Merge(json!({"spec": {"s": "1h0m0s"}})))
+        .drift(Edit::Merge(json!({"spec": {"m": {"a": "x"}}})), "/spec/m/a", Some(json!("ours")))
+        .drift(Edit::Merge(json!({"spec": {"s": "2h"}})), "/spec/s", Some(json!("1h"))),
     ]
 }
 
