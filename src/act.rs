@@ -361,6 +361,8 @@ async fn write(
     let written = if force {
         cluster.apply(child, &forced, owner.manager, true).await
     } else {
+        let fields = live.entry(owner.manager).and_then(|entry| entry.fields()).unwrap_or_default();
+        let body = owned::spelled_as_found(body, &fields, live.value());
         match cluster.apply(child, &with_uid(body, uid), owner.manager, false).await {
             // Fields that were ours and that somebody changed meanwhile are drift; others are not ours to take.
             Err(Refusal { class: Class::Held(fields), .. }) => {

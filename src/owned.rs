@@ -32,6 +32,7 @@ pub use memo::{Drift, Memo};
 pub use mend::{Mend, emptied_to_null, mended};
 pub use path::{FieldPath, Key, Step};
 pub use projection::{project, project_part};
+pub use respelled::spelled_as_found;
 pub use transfer::{inherited, revived, taken_over};
 
 #[cfg(test)]

@@ -75,7 +75,9 @@ impl Memo {
             let mut fields = owned;
             fields.presence_where_empty(intent);
             fields.hollow_where_absent(Some(live));
-            places.iter().for_each(|place| fields.add(place.steps()));
+            for place in &places {
+                fields.add(place.steps());
+            }
             Arc::new(fields)
         };
         let projection = project(&fields, live, ignored);

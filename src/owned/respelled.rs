@@ -3,6 +3,7 @@
 //! In: the intent, the live object, what we lost of it. Out: the places, if nothing else was lost. Never here: anything
 //! outside of `spec` (a text in a `ConfigMap` is a text), an element of a list, texts that are equal but for their case.
 
+use super::fields::FieldSet;
 use super::matching::Mismatch;
 use super::path::{FieldPath, Step};
 use crate::comparison::{GoDuration, Quantity};
@@ -22,6 +23,29 @@ pub(super) fn respelled(
         (in_spec && same_worth(ours, theirs)).then(|| path.clone())
     };
     mismatches.iter().map(place).collect()
+}
+
+/// `wanted` in the spelling of others where we do not own a value and theirs is of the same worth: applied without force,
+/// another spelling would be a conflict.
+pub fn spelled_as_found(mut wanted: Value, owned: &FieldSet, live: &Value) -> Value {
+    if let (Some(spec), Some(live)) = (wanted.get_mut("spec"), live.get("spec")) {
+        spell(spec, owned.field("spec"), live);
+    }
+    wanted
+}
+
+fn spell(wanted: &mut Value, owned: Option<&FieldSet>, live: &Value) {
+    match (wanted, live) {
+        (Value::Object(wanted), Value::Object(live)) => {
+            for (name, value) in wanted {
+                if let Some(live) = live.get(name) {
+                    spell(value, owned.and_then(|owned| owned.field(name)), live);
+                }
+            }
+        }
+        (wanted, live) if owned.is_none() && same_worth(wanted, live) => *wanted = live.clone(),
+        _ => {}
+    }
 }
 
 /// The value at a path of fields alone.
@@ -86,6 +110,16 @@ mod tests {
         ] {
             assert!(!same_worth(&ours, &theirs), "{ours} {theirs}");
         }
+    }
+
+    #[test]
+    fn the_spelling_of_others_is_taken_where_the_value_is_theirs() {
+        use serde::Deserialize;
+        let owned = FieldSet::deserialize(json!({"f:spec": {"f:mine": {}}})).unwrap();
+        let wanted = json!({"spec": {"every": "1h", "mine": "1h", "other": "1h", "a": {"b": "1Gi"}}, "data": {"x": "1h"}});
+        let live = json!({"spec": {"every": "60m", "mine": "60m", "other": "2h", "a": {"b": "1024Mi"}}, "data": {"x": "60m"}});
+        let sent = json!({"spec": {"every": "60m", "mine": "1h", "other": "1h", "a": {"b": "1024Mi"}}, "data": {"x": "1h"}});
+        assert_eq!(spelled_as_found(wanted, &owned, &live), sent);
     }
 
     #[test]

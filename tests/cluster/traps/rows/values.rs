@@ -396,6 +396,15 @@ spec: {s: 1h, m: {a: ours}}
         .unrelated(Edit::Merge(json!({"spec": {"s": "1h0m0s"}})))
         .drift(Edit::Merge(json!({"spec": {"m": {"a": "x"}}})), "/spec/m/a", Some(json!("ours")))
         .drift(Edit::Merge(json!({"spec": {"s": "2h"}})), "/spec/s", Some(json!("1h"))),
+        // Another intent does not take it back either.
+        row("\
+apiVersion: tests.kubewright.io/v1
+kind: Trap
+metadata: {name: t18-respelled-again}
+spec: {s: 1h, o: {a: {{ parent.spec.image }}}}
+")
+        .unrelated(Edit::Merge(json!({"spec": {"s": "1h0m0s"}})))
+        .second("/spec", Some(json!({"s": "1h0m0s", "o": {"a": "two", "b": "default"}})), 1),
     ]
 }
 
