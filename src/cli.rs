@@ -77,6 +77,8 @@ pub enum Command {
     /// of their kinds: fields that do not exist or hold the wrong type, and paths of rules and templates that no object of
     /// the kind can have. Known are the built-in kinds, the `CustomResourceDefinitions` in the rules folder and those of
     /// --crds.
+    ///
+    /// Exit codes: 0 no errors, 1 the files could not be read, 2 wrong usage, 3 there are errors.
     Check(check::CheckArguments),
     /// Print the children a rule wants for a parent; needs no cluster.
     ///

@@ -1,7 +1,19 @@
 //! A mistake in a file that somebody wrote (a rule, a template, a parent), as a value.
 //!
-//! In: what is wrong, where, and what to do instead. Out: text for people, with the line and a caret.
-//! Never here: deciding whether something is a mistake; printing.
+//! In: what is wrong, where, and what to do instead. Out: text for people, with the line and a caret; documents for
+//! machines (`json`, `sarif`); what each code means (`codes`). Never here: deciding whether something is a mistake;
+//! printing.
+
+pub mod codes;
+mod json;
+mod order;
+mod reference;
+mod sarif;
+
+pub use json::json;
+pub use order::ordered;
+pub use reference::reference;
+pub use sarif::sarif;
 
 use crate::source::Place;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
@@ -10,20 +22,30 @@ use std::fmt;
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// What it is about is refused.
+    /// It does not work, or would be refused or lost.
     #[default]
     Error,
-    /// It works, and is probably not what its author wants.
+    /// It works, but is probably not what its author wants.
     Warning,
+}
+
+impl Severity {
+    /// As machines read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
 }
 
 /// One mistake. Its author sees the code, the message, the place and the hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Whether it is a mistake, or only looks like one.
-    pub severity: Severity,
-    /// A stable, searchable name in kebab case: `unknown-field`.
+    /// A stable, searchable name in kebab case: `unknown-field`; one of [`codes`].
     pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
     /// What is wrong: one sentence fragment, lower case, no full stop.
     pub message: String,
     /// Where, if a file has it.
@@ -35,8 +57,9 @@ pub struct Problem {
 impl Problem {
     /// A mistake without a place yet.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        debug_assert!(codes::find(code).is_some(), "src/problem/codes.txt does not have `{code}`");
         let severity = Severity::Error;
-        Self { severity, code, message: message.into(), place: None, hint: None }
+        Self { code, severity, message: message.into(), place: None, hint: None }
     }
 
     /// Something that works, and is probably not what its author wants.
@@ -64,7 +87,10 @@ impl Problem {
     /// Several lines for a terminal: message, file and line, the source with a caret, the hint.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        let level = if self.is_error() { Level::ERROR } else { Level::WARNING };
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
         let title = level.primary_title(self.message.as_str()).id(self.code);
         let mut group = annotate_snippets::Group::with_title(title);
         if let Some(place) = &self.place {

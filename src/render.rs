@@ -235,8 +235,12 @@ impl Desired {
             } else {
                 let other = self.children.iter().find(|other| other.id == object.id);
                 let other = other.map_or_else(String::new, DesiredChild::name);
-                let message = format!("renders {}, which `{other}` renders too", object.id);
-                Problem::new("same-object", message)
+                let message = format!(
+                    "`{}` renders {}, which `{other}` renders too",
+                    object.name(),
+                    object.id
+                );
+                Problem::new("same-object", message).hint("give one of them another name")
             };
             let stuck = Stuck::Failed(problem.at(child.place.clone()));
             self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);

@@ -101,7 +101,7 @@ pub fn load(folder: &Folder) -> Loaded {
 
 /// A YAML mistake as a problem.
 pub(crate) fn yaml_problem(source: &Arc<Source>, error: yaml::Error) -> Problem {
-    let problem = Problem::new("yaml", error.message).at(Place::new(source, error.span));
+    let problem = Problem::new("illegal-yaml", error.message).at(Place::new(source, error.span));
     Problem { hint: error.hint, ..problem }
 }
 

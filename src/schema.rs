@@ -12,6 +12,7 @@ mod check;
 mod crd;
 mod default;
 mod finding;
+pub(crate) mod naming;
 mod path;
 mod rule;
 mod shape;

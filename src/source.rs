@@ -87,6 +87,11 @@ impl Place {
     pub fn position(&self) -> Position {
         self.source.position(self.span.start)
     }
+
+    /// Where it ends: the first character after it.
+    pub fn end(&self) -> Position {
+        self.source.position(self.span.end.max(self.span.start))
+    }
 }
 
 /// `file:line:column`, as editors and terminals understand it.

@@ -17,9 +17,11 @@ pub use write::{Sent, StatusMemory, Written, write};
 use crate::act::Outcome;
 use crate::comparison::Truth;
 use crate::fetch::Observed;
+use crate::problem::Problem;
 use crate::render::Desired;
 use crate::report::{Report, State};
 use crate::rule::{ConditionRule, Rule};
+use crate::template::Failure;
 use crate::view::View;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -39,6 +41,8 @@ pub struct Said {
     pub report: Report,
     /// When time alone may change it.
     pub look_again: Option<Timestamp>,
+    /// Mistakes in what the rule says of the status; conditions tell them too.
+    pub problems: Vec<Problem>,
 }
 
 /// Computes the status. Pure.
@@ -52,15 +56,18 @@ pub fn compute(
     let view = desired.view(rule, after, now);
     let lines = standing::of_children(rule, desired, outcome, after, &view);
     let rules = rule.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let mut problems = Vec::new();
     let (own, kept): (Vec<Condition>, Vec<String>) = if desired.failed.is_some() {
         (Vec::new(), rules.iter().map(|condition| condition.kind.clone()).collect())
     } else {
-        (rules.iter().map(|condition| declared(rule, condition, &view)).collect(), Vec::new())
+        let declared = |condition| declared(rule, condition, &view, &mut problems);
+        (rules.iter().map(declared).collect(), Vec::new())
     };
     let truths: BTreeMap<&str, condition::Truth> =
         own.iter().map(|condition| (condition.kind.as_str(), condition.truth)).collect();
     let (fields, failed) = fields::compute(rule, desired, &view, &truths);
     let summary = standing::summary(desired, &lines, failed.as_ref());
+    problems.extend(failed);
     let report = Report {
         rule: rule.name.to_string(),
         parent: after.parent.id.clone(),
@@ -82,17 +89,11 @@ pub fn compute(
     if desired.unselected {
         // Of what is none of the rule's parents it says nothing.
         let fields = Some(Map::new());
-        return Said {
-            prefix,
-            conditions: Vec::new(),
-            kept: Vec::new(),
-            fields,
-            report,
-            look_again,
-        };
+        let (conditions, kept) = (Vec::new(), Vec::new());
+        return Said { prefix, conditions, kept, fields, report, look_again, problems };
     }
     let conditions = [summary.conditions(&prefix), own].concat();
-    Said { prefix, conditions, kept, fields, report, look_again }
+    Said { prefix, conditions, kept, fields, report, look_again, problems }
 }
 
 impl Said {
@@ -108,7 +109,12 @@ impl Said {
 }
 
 /// A condition that the rule declares.
-fn declared(rule: &Rule, condition: &ConditionRule, view: &View<'_>) -> Condition {
+fn declared(
+    rule: &Rule,
+    condition: &ConditionRule,
+    view: &View<'_>,
+    problems: &mut Vec<Problem>,
+) -> Condition {
     let verdict = view.evaluate(&condition.when);
     let (truth, because) = match verdict.truth {
         Truth::Holds => (condition::Truth::True, Some(&condition.then)),
@@ -116,7 +122,13 @@ fn declared(rule: &Rule, condition: &ConditionRule, view: &View<'_>) -> Conditio
         Truth::Unknown => (condition::Truth::Unknown, condition.unknown.as_ref()),
     };
     let message = because.and_then(|because| because.message.as_ref()).map(|message| {
-        rule.templates.line(message, &view.context()).unwrap_or_else(|failure| failure.summary())
+        rule.templates.line(message, &view.context()).unwrap_or_else(|failure| {
+            let said = failure.summary();
+            if let Failure::Failed(problem) = failure {
+                problems.push(problem);
+            }
+            said
+        })
     });
     Condition {
         kind: condition.kind.clone(),

@@ -11,6 +11,7 @@ mod compose;
 mod entries;
 mod hint;
 mod scalar;
+mod words;
 
 use crate::path::Step;
 use crate::source::Position;

@@ -39,7 +39,9 @@ impl Definitions {
             let folder = rule::read(path, Path::new(""))?;
             let others = rule::load(&folder);
             types = types.with_crds(others.crds.iter().map(|crd| &crd.object));
-            problems.extend(others.problems.into_iter().filter(|problem| problem.code == "yaml"));
+            problems.extend(
+                others.problems.into_iter().filter(|problem| problem.code == "illegal-yaml"),
+            );
         }
         let types = types.with_crds(loaded.crds.iter().map(|crd| &crd.object));
         Ok(Known { scopes: Scopes::offline(&types), types, problems })

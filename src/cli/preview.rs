@@ -62,19 +62,14 @@ impl<'r> Preview<'r> {
         Ok(Self { rule, observed, desired })
     }
 
-    /// The status fields that the rule would write first.
-    pub(super) fn status_fields(&self) -> Map<String, Value> {
+    /// The status fields that the rule would write first, and mistakes in what it says of the status.
+    pub(super) fn status(&self) -> (Map<String, Value>, Vec<Problem>) {
         let kept = |_: &DesiredChild| Ok(Done::Kept);
         let children = self.desired.children.iter().map(kept).collect();
         let outcome =
             Outcome { children, pruned: Vec::new(), contested: BTreeMap::new(), look_again: None };
         let said = status::compute(self.rule, &self.desired, &outcome, &self.observed, NOW);
-        said.fields.unwrap_or_default()
-    }
-
-    /// Whether a child is the object that it is made for.
-    pub(super) fn is_parent(&self, child: &DesiredChild) -> bool {
-        child.id == self.observed.parent.id
+        (said.fields.unwrap_or_default(), said.problems)
     }
 
     /// Where the template writes a part of a child; the child's place in the rule where that cannot be told.

@@ -67,6 +67,7 @@ pub fn render(arguments: &RenderArguments, terminal: &mut Terminal) -> Exit {
             };
             let desired = &preview.desired;
             problems.extend(desired.problems().cloned());
+            problems.extend(preview.status().1);
             for child in &desired.children {
                 let object = yaml::print(&child.object);
                 // Writing to a String cannot fail.

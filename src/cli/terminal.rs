@@ -67,13 +67,15 @@ impl Terminal {
         }
         let errors = problems.iter().filter(|problem| problem.is_error()).count();
         let plural = |count: usize| if count == 1 { "" } else { "s" };
-        if errors > 0 {
-            self.error(&format!("{errors} problem{}", plural(errors)));
-        }
-        let warnings = problems.len() - errors;
-        if warnings > 0 {
-            let (on, off) = if self.colour_errors { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
-            self.note(&format!("{on}warning{off}: {warnings} warning{}", plural(warnings)));
+        match (errors, problems.len() - errors) {
+            (0, 0) => {}
+            (0, warnings) => self.note(&format!("{warnings} warning{}", plural(warnings))),
+            (_, 0) => self.error(&format!("{errors} problem{}", plural(errors))),
+            (_, warnings) => self.error(&format!(
+                "{errors} problem{} and {warnings} warning{}",
+                plural(errors),
+                plural(warnings)
+            )),
         }
     }
 }

@@ -13,6 +13,8 @@ use serde_json::Value;
 /// Something wrong with a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
+    /// A stable, searchable name, as problems have it: `illegal-operand`.
+    pub code: &'static str,
     /// The key it is about, in the written form: `$.allOf[1].atLeast`.
     pub field: Location,
     /// What is wrong: one sentence fragment, lower case, no full stop.
@@ -63,18 +65,35 @@ impl<'n> Compiler<'n> {
         }
     }
 
+    /// Notes that a comparison is not put together as comparisons are.
     pub(super) fn mistake(
         &mut self,
         field: Location,
         message: impl Into<String>,
         hint: impl Into<Option<String>>,
     ) {
-        self.mistakes.push(Mistake {
-            field,
-            message: message.into(),
-            hint: hint.into(),
-            offset: None,
-        });
+        self.note("illegal-comparison", field, message, hint);
+    }
+
+    /// Notes that an operator does not take what it is given.
+    pub(super) fn wrong_operand(
+        &mut self,
+        field: Location,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
+        self.note("illegal-operand", field, message, hint);
+    }
+
+    fn note(
+        &mut self,
+        code: &'static str,
+        field: Location,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
+        let (message, hint) = (message.into(), hint.into());
+        self.mistakes.push(Mistake { code, field, message, hint, offset: None });
     }
 
     fn comparisons(
@@ -119,7 +138,9 @@ impl<'n> Compiler<'n> {
             let compiled = self.comparison(inner, &at.child("not"), depth + 1);
             trees.push(compiled.map(|inner| Tree::Not(Box::new(inner))));
         }
-        if trees.is_empty() || !written.operators.is_empty() || written.count.is_some() {
+        let compares = !written.operators.is_empty() || written.count.is_some();
+        // What has no operator was told so; without a path there is nothing more to tell.
+        if compares || (trees.is_empty() && written.reference.path.is_some()) {
             trees.push(self.single(written, at).map(Tree::Single));
         }
         trees.pop().flatten().map(Comparison)
@@ -185,7 +206,7 @@ impl<'n> Compiler<'n> {
         let path = self.path(written, at);
         if written.default == Some(Value::Null) {
             let hint = "leave it out, or compare with `exists`".to_owned();
-            self.mistake(at.child("default"), "the default is null", hint);
+            self.wrong_operand(at.child("default"), "the default is null", hint);
         }
         Some(Reference { of: name?.0, path: path?, default: written.default.clone() })
     }
@@ -199,7 +220,13 @@ impl<'n> Compiler<'n> {
         let kind = self.names.kind(name);
         if kind.is_none() {
             let hint = self.names.suggest(name);
-            self.mistake(at.child("of"), format!("nothing is called `{name}` here"), hint);
+            let message = format!("nothing is called `{name}` here");
+            let hint = if name == "self" {
+                "only `ready` knows the child as `self`: name it by its id".to_owned()
+            } else {
+                hint
+            };
+            self.note("unknown-name", at.child("of"), message, hint);
         }
         kind.map(|kind| (name.to_owned(), kind))
     }
@@ -213,6 +240,7 @@ impl<'n> Compiler<'n> {
             Ok(path) => Some(path),
             Err(error) => {
                 self.mistakes.push(Mistake {
+                    code: "illegal-path",
                     field: at.child("path"),
                     message: error.message,
                     hint: error.hint,
@@ -436,7 +464,6 @@ mod tests {
                 "$.allOf[1].equals",
                 "$.allOf[1].atLeast",
                 "$.allOf[1].equals",
-                "$.allOf[2].not",
                 "$.allOf[2].not",
             ]
         );

@@ -56,7 +56,13 @@ impl Meaning {
 
     /// Reads a value of the left side; an error says how such a value is written.
     pub(super) fn read(self, value: &Value) -> Result<Meant, String> {
-        let text = || value.as_str().ok_or_else(|| format!("{} is text", self.noun()));
+        let example = match self {
+            Self::Semver => "1.2.3",
+            Self::Time | Self::Age => "2026-01-31T12:00:00Z",
+            Self::Duration | Self::Quantity => "30s",
+        };
+        let wrong = || format!("{} is text, such as \"{example}\"", self.noun());
+        let text = || value.as_str().ok_or_else(wrong);
         match self {
             Self::Quantity => {
                 Quantity::of(value).map(Meant::Quantity).map_err(|error| error.to_string())

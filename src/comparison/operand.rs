@@ -30,7 +30,7 @@ impl Compiler<'_> {
             }
             _ => format!("write `{name}: true` or `{name}: false`"),
         };
-        self.mistake(field, format!("`{name}` takes true or false"), hint);
+        self.wrong_operand(field, format!("`{name}` takes true or false"), hint);
         None
     }
 
@@ -48,7 +48,7 @@ impl Compiler<'_> {
             Operand::Literal(Value::Array(list)) if operator.takes_list() => {
                 if list.is_empty() {
                     let hint = "name at least one value".to_owned();
-                    self.mistake(
+                    self.wrong_operand(
                         field.clone(),
                         format!("the list of `{}` is empty", operator.as_str()),
                         hint,
@@ -65,7 +65,11 @@ impl Compiler<'_> {
             }
             Operand::Literal(value) if operator.takes_list() => {
                 let hint = format!("write `{}: [{}]`", operator.as_str(), show(value));
-                self.mistake(field.clone(), format!("`{}` takes a list", operator.as_str()), hint);
+                self.wrong_operand(
+                    field.clone(),
+                    format!("`{}` takes a list", operator.as_str()),
+                    hint,
+                );
                 None
             }
             Operand::Literal(value) => self
@@ -85,7 +89,7 @@ impl Compiler<'_> {
         let at = field.child("default");
         if !operator.takes_list() && !reference.path.is_singular() {
             let hint = "compare with one value, or with several by `in`".to_owned();
-            self.mistake(
+            self.wrong_operand(
                 field.child("path"),
                 "the right side must be one value, this path may lead to several",
                 hint,
@@ -99,7 +103,7 @@ impl Compiler<'_> {
                 }
             }
             Some(value) if operator.takes_list() && reference.path.is_singular() => {
-                self.mistake(
+                self.wrong_operand(
                     at,
                     "the default must be a list",
                     format!("write `[{}]`", show(value)),
@@ -114,7 +118,7 @@ impl Compiler<'_> {
     fn pattern(&mut self, operand: &Operand, field: &Location) -> Option<Right> {
         let Operand::Literal(Value::String(pattern)) = operand else {
             let hint = "for example `matches: \"^v[0-9]+$\"`".to_owned();
-            self.mistake(
+            self.wrong_operand(
                 field.clone(),
                 "`matches` takes a regular expression, written here as text",
                 hint,
@@ -126,7 +130,7 @@ impl Compiler<'_> {
             Ok(pattern) => Some(Right::Pattern(pattern)),
             Err(regex::Error::CompiledTooBig(_)) => {
                 let hint = "use smaller repetitions".to_owned();
-                self.mistake(field.clone(), "the regular expression is too large", hint);
+                self.wrong_operand(field.clone(), "the regular expression is too large", hint);
                 None
             }
             Err(error) => {
@@ -138,7 +142,7 @@ impl Compiler<'_> {
                     .unwrap_or_default()
                     .trim_start_matches("error: ")
                     .to_owned();
-                self.mistake(field.clone(), "this is not a regular expression", reason);
+                self.wrong_operand(field.clone(), "this is not a regular expression", reason);
                 None
             }
         }
@@ -176,7 +180,7 @@ impl Compiler<'_> {
                 return Some(Literal { value: value.clone(), meant: None });
             }
         };
-        self.mistake(field.clone(), message, hint);
+        self.wrong_operand(field.clone(), message, hint);
         None
     }
 
@@ -187,7 +191,11 @@ impl Compiler<'_> {
         };
         if let Some(literal) = literals.iter().find(|literal| !literal.value.is_u64()) {
             let message = format!("{} is not a count", show(&literal.value));
-            self.mistake(field.clone(), message, "a count is a whole number from 0".to_owned());
+            self.wrong_operand(
+                field.clone(),
+                message,
+                "a count is a whole number from 0".to_owned(),
+            );
         }
     }
 
@@ -214,7 +222,7 @@ impl Compiler<'_> {
             None => None,
         };
         if let Some((noun, hint)) = wrong {
-            self.mistake(
+            self.wrong_operand(
                 at.child("default"),
                 format!("the default {} is not {noun}", show(default)),
                 hint,

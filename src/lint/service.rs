@@ -4,7 +4,7 @@
 
 use crate::problem::Problem;
 use crate::rule::lint::flows::{Flows, kinds_of};
-use crate::rule::lint::naming;
+use crate::schema::naming;
 
 /// Literal names of Services that begin with a digit.
 pub(super) fn names(flows: &Flows<'_>) -> Vec<Problem> {

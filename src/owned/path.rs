@@ -3,6 +3,7 @@
 //! In: path elements of `FieldsV1`. Out: [`FieldPath`]s that read well, and a total order for binary search.
 //! Never here: JSONPath, walking objects.
 
+use crate::path::{self, Location};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::fmt;
@@ -201,6 +202,38 @@ impl FieldPath {
     /// Outermost first.
     pub fn steps(&self) -> &[Step] {
         &self.0
+    }
+
+    /// The same place in an object, as far as the object has it; of several elements with one key the last.
+    pub fn locate(&self, object: &Value) -> Location {
+        let mut steps = Vec::new();
+        let mut value = object;
+        for step in &self.0 {
+            let step = match (step, value) {
+                (Step::Field(name), _) => path::Step::Key(name.to_string()),
+                (Step::Index(index), _) => path::Step::Index(*index),
+                (Step::Key(key), Value::Array(list)) => {
+                    match list.iter().rposition(|element| key.fits(element)) {
+                        Some(index) => path::Step::Index(index),
+                        None => break,
+                    }
+                }
+                (Step::Value(member), Value::Array(list)) => {
+                    match list.iter().rposition(|element| *element == **member) {
+                        Some(index) => path::Step::Index(index),
+                        None => break,
+                    }
+                }
+                _ => break,
+            };
+            let below = step.of(value);
+            steps.push(step);
+            match below {
+                Some(below) => value = below,
+                None => break,
+            }
+        }
+        Location::from(steps)
     }
 }
 

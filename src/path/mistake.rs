@@ -5,7 +5,7 @@
 
 use super::correct::corrected;
 use super::lower::Refusal;
-use super::quotes::{nested_call, nested_filter, outside_quotes, unclosed_bracket};
+use super::quotes::{nested_call, nested_filter, outside_quotes, unclosed_bracket, unclosed_quote};
 use jsonpath_rust::parser::errors::JsonPathError;
 
 /// What is wrong with the text of a path.
@@ -107,6 +107,9 @@ pub(super) fn syntax(text: &str, error: &JsonPathError) -> PathError {
         }
         _ => 0,
     };
+    if let Some(at) = unclosed_quote(text) {
+        return PathError::new(at, "this quote is never closed");
+    }
     if let Some(at) = unclosed_bracket(text) {
         return PathError::new(at, "this bracket is never closed");
     }

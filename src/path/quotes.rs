@@ -21,6 +21,25 @@ pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char)> 
     })
 }
 
+/// The byte of the quote that is opened last and never closed.
+pub(super) fn unclosed_quote(text: &str) -> Option<usize> {
+    let mut open: Option<(usize, char)> = None;
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match open {
+            Some((_, quote)) => {
+                if !escaped && c == quote {
+                    open = None;
+                }
+                escaped = !escaped && c == '\\';
+            }
+            None if matches!(c, '\'' | '"') => open = Some((at, c)),
+            None => {}
+        }
+    }
+    open.map(|(at, _)| at)
+}
+
 /// The byte of the `]` that closes the bracket at the start of `text`.
 pub(super) fn closing_bracket(text: &str) -> Option<usize> {
     let mut depth = 0_usize;

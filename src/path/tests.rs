@@ -85,7 +85,7 @@ fn a_refusal_says_in_our_words_what_is_wrong_and_where() {
         ("$.a-b", "`-` cannot stand here", 3),
         ("$.é-b", "`-` cannot stand here", 4),
         ("$.a[", "this bracket is never closed", 3),
-        ("$.a[*].b['c", "this bracket is never closed", 8),
+        ("$.a[*].b['c", "this quote is never closed", 9),
         ("$.", "the path ends too early", 2),
         ("$.a[?@.b[?@.c]].d", "a filter inside a filter is not supported", 9),
         ("$[?@.a, ?@.b[?@.c]]", "a filter inside a filter is not supported", 13),

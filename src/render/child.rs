@@ -7,10 +7,11 @@ use super::{Setting, Stuck};
 use crate::fetch::{Live, Observed};
 use crate::marks::{self, Mark, annotation, label};
 use crate::object::{Gvk, ObjectId, metadata};
-use crate::owned::{self, Ignored};
+use crate::owned::{self, FieldPath, Ignored, Step};
 use crate::problem::Problem;
 use crate::rule::{ChildRule, Policies, Rule};
 use crate::scope::Scope;
+use crate::source::Place;
 use crate::template::{Awaits, Part};
 use crate::view::View;
 use serde_json::{Map, Value, json};
@@ -94,10 +95,38 @@ pub(super) fn objects(
         generated,
         setting,
     };
-    let placed = |problem: Problem| Problem { place: Some(child.place.clone()), ..problem };
-    let object =
-        |document| making.object(document).map_err(|problem| Stuck::Failed(placed(problem)));
-    documents.into_iter().map(object).collect()
+    let object = |(nth, document)| {
+        making.object(document).map_err(|Refused { problem, at }| {
+            let place = place_of(rule, child, view, nth, &at);
+            Stuck::Failed(problem.at(place.unwrap_or_else(|| child.place.clone())))
+        })
+    };
+    documents.into_iter().enumerate().map(object).collect()
+}
+
+/// Where the template writes a part of the `nth` document. It renders again: for mistakes only.
+fn place_of(
+    rule: &Rule,
+    child: &ChildRule,
+    view: &View<'_>,
+    nth: usize,
+    at: &FieldPath,
+) -> Option<Place> {
+    let context = view.context();
+    let documents = rule.templates.documents(&child.template, &context).ok()?;
+    let part = at.locate(documents.get(nth)?);
+    rule.templates.place(&child.template, &context, nth, &part)
+}
+
+/// Why a document is no object of a child, and the part of it that is to blame.
+struct Refused {
+    problem: Problem,
+    at: FieldPath,
+}
+
+/// Refuses a document for the part that these keys lead to.
+fn refused(problem: Problem, keys: &[&str]) -> Refused {
+    Refused { problem, at: FieldPath::new(keys.iter().map(|key| Step::field(key))) }
 }
 
 /// What every object of one child at one item has in common.
@@ -113,13 +142,19 @@ struct Making<'m> {
 
 impl Making<'_> {
     /// Identity, marks, owner, canonical form, hash.
-    fn object(&self, document: Value) -> Result<DesiredChild, Problem> {
+    fn object(&self, document: Value) -> Result<DesiredChild, Refused> {
         let gvk = kind_of(self.child, &document)?;
         refuse_marks(&document)?;
         let scope = self.setting.scopes.of(&gvk.group_kind());
         let id = identity(&gvk, scope, &document, self.parent, self.rule.cross_namespace)?;
+        if id == self.parent.id {
+            let message = format!("`{}` renders {id}, its own parent", self.child.id);
+            let problem = Problem::new("own-parent", message);
+            return Err(refused(problem.hint("give it another name"), &["metadata", "name"]));
+        }
         let mut object = owned::canonical(document).map_err(|mistakes| mistake(&mistakes))?;
-        generate::keep(&mut object, &self.generated.values)?;
+        generate::keep(&mut object, &self.generated.values)
+            .map_err(|problem| refused(problem, &["data"]))?;
         let free = self.add_marks(&mut object, &id, scope);
         let hashed = owned::without_ignored(&object, &self.ignored, &|_| false);
         let intent = owned::intent_hash(&hashed);
@@ -180,29 +215,28 @@ impl Making<'_> {
     }
 }
 
-fn kind_of(child: &ChildRule, document: &Value) -> Result<Gvk, Problem> {
-    let gvk = Gvk::of(document)
-        .ok_or_else(|| Problem::new("no-kind", "a document has no `apiVersion` or no `kind`"))?;
+fn kind_of(child: &ChildRule, document: &Value) -> Result<Gvk, Refused> {
+    let gvk = Gvk::of(document).ok_or_else(|| {
+        let message = format!("`{}` renders a document without `apiVersion` or `kind`", child.id);
+        refused(Problem::new("no-kind", message), &[])
+    })?;
     if child.kinds.contains(&gvk) {
         return Ok(gvk);
     }
     let hint =
         format!("add `{{apiVersion: {}, kind: {}}}` to `kinds`", gvk.api_version(), gvk.kind);
-    Err(Problem::new(
-        "undeclared-kind",
-        format!("renders a {gvk}, which `{}` does not declare", child.id),
-    )
-    .hint(hint))
+    let message = format!("`{}` renders a {gvk}, which it does not declare", child.id);
+    Err(refused(Problem::new("undeclared-kind", message).hint(hint), &["kind"]))
 }
 
 /// Our marks prove ownership: a template must not make any.
-fn refuse_marks(document: &Value) -> Result<(), Problem> {
+fn refuse_marks(document: &Value) -> Result<(), Refused> {
     for kind in ["labels", "annotations"] {
         let entries = document.get("metadata").and_then(|metadata| metadata.get(kind));
         let Some(entries) = entries.filter(|entries| !entries.is_null()) else { continue };
         let Some(entries) = entries.as_object() else {
             let message = format!("`metadata.{kind}` is not a map");
-            return Err(Problem::new("illegal-object", message));
+            return Err(refused(Problem::new("illegal-object", message), &["metadata", kind]));
         };
         let ours = entries.keys().find(|key| key.starts_with(marks::PREFIX));
         if let Some(key) = ours {
@@ -210,7 +244,8 @@ fn refuse_marks(document: &Value) -> Result<(), Problem> {
                 "the template sets `{key}`, but names under {} are Kubewright's own",
                 marks::PREFIX
             );
-            return Err(Problem::new("reserved-name", message));
+            let problem = Problem::new("reserved-name", message).hint("leave it out");
+            return Err(refused(problem, &["metadata", kind, key]));
         }
     }
     Ok(())
@@ -222,13 +257,14 @@ fn identity(
     document: &Value,
     parent: &Live,
     cross_namespace: bool,
-) -> Result<ObjectId, Problem> {
+) -> Result<ObjectId, Refused> {
     let kind = Arc::new(gvk.group_kind());
     let name = metadata(document, "name").unwrap_or_default();
     if name.is_empty() {
-        return Err(Problem::new("no-name", format!("a {} has no `metadata.name`", gvk.kind)));
+        let problem = Problem::new("no-name", format!("a {} has no `metadata.name`", gvk.kind));
+        return Err(refused(problem, &["metadata", "name"]));
     }
-    legal_name(gvk, name)?;
+    legal_name(gvk, name).map_err(|problem| refused(problem, &["metadata", "name"]))?;
     let own = &*parent.id.namespace;
     let written = metadata(document, "namespace");
     match (scope, own.is_empty()) {
@@ -241,19 +277,22 @@ fn identity(
         ))),
         (Scope::Namespaced, true) => match written {
             Some(namespace) if !namespace.is_empty() => {
-                legal_namespace(gvk, name, namespace)?;
+                legal_namespace(gvk, name, namespace)
+                    .map_err(|problem| refused(problem, &["metadata", "namespace"]))?;
                 Ok(ObjectId::new(&kind, namespace, name))
             }
             _ => {
                 let message = format!("{} {name} has no `metadata.namespace`", gvk.kind);
                 let hint = "a child of a cluster-scoped parent must say where it lives";
-                Err(Problem::new("no-namespace", message).hint(hint))
+                let problem = Problem::new("no-namespace", message).hint(hint);
+                Err(refused(problem, &["metadata", "namespace"]))
             }
         },
         (Scope::Namespaced, false) => match written.filter(|namespace| *namespace != own) {
             None => Ok(ObjectId::new(&kind, own, name)),
             Some(namespace) if cross_namespace => {
-                legal_namespace(gvk, name, namespace)?;
+                legal_namespace(gvk, name, namespace)
+                    .map_err(|problem| refused(problem, &["metadata", "namespace"]))?;
                 Ok(ObjectId::new(&kind, namespace, name))
             }
             Some(namespace) => Err(outside(format!(
@@ -265,9 +304,10 @@ fn identity(
 }
 
 /// Whoever may create a parent must not reach further than the rule's author decided.
-fn outside(message: String) -> Problem {
+fn outside(message: String) -> Refused {
     let hint = "a rule with `crossNamespace: true` may write outside of the parent's namespace";
-    Problem::new("outside-namespace", message).hint(hint)
+    let problem = Problem::new("outside-namespace", message).hint(hint);
+    refused(problem, &["metadata", "namespace"])
 }
 
 /// Names become a part of the request's path and often come from what a parent contains: they must stay one step of it.
@@ -299,15 +339,14 @@ fn legal_namespace(gvk: &Gvk, name: &str, namespace: &str) -> Result<(), Problem
     Err(Problem::new("illegal-name", message))
 }
 
-fn mistake(mistakes: &[owned::Mistake]) -> Problem {
-    let first = mistakes.first();
-    let message =
-        first.map_or_else(String::new, |mistake| format!("{}: {}", mistake.path, mistake.message));
-    let problem = Problem::new("illegal-object", message);
-    match first.and_then(|mistake| mistake.hint) {
-        Some(hint) => problem.hint(hint),
-        None => problem,
-    }
+/// The first of an object's mistakes.
+fn mistake(mistakes: &[owned::Mistake]) -> Refused {
+    let Some(first) = mistakes.first() else {
+        return refused(Problem::new("illegal-object", "the object is not one"), &[]);
+    };
+    let problem = Problem::new("illegal-object", first.message.clone());
+    let problem = Problem { hint: first.hint.map(str::to_owned), ..problem };
+    Refused { problem, at: first.path.clone() }
 }
 
 /// Not blocking: a parent's deletion should not wait for its children, unless somebody asks for that.

@@ -144,8 +144,11 @@ fn key_of(item: &Value, group: &GroupRule) -> Result<String, Stuck> {
                 Some(path) => format!("an item has no key: its `{path}` is {}", kind(other)),
                 None => format!("an item has no key: it is {}", kind(other)),
             };
-            let hint = at.is_none().then_some("say with `key` what tells the items apart");
-            Err(failed(group, "no-key", message, hint))
+            let hint = match at {
+                Some(_) => "a key is a text, a number or a boolean that every item has",
+                None => "say with `key` what tells the items apart",
+            };
+            Err(failed(group, "no-key", message, Some(hint)))
         }
     }
 }

@@ -87,8 +87,9 @@ impl ComparisonFile {
     /// Mistakes in meaning, each at the part it is about.
     pub(super) fn problems(&self, mistakes: Vec<Mistake>, source: &Arc<Source>) -> Vec<Problem> {
         let problem = |mistake: Mistake| {
-            let span = self.place_of(&mistake);
-            let problem = Problem::new("comparison", mistake.message).at(Place::new(source, span));
+            let span = self.node_of(&mistake).span.clone();
+            let span = from_offset(&source.text, span, mistake.offset);
+            let problem = Problem::new(mistake.code, mistake.message).at(Place::new(source, span));
             Problem { hint: mistake.hint, ..problem }
         };
         mistakes.into_iter().map(problem).collect()
@@ -100,7 +101,7 @@ impl ComparisonFile {
     }
 
     /// The deepest part of the field that was written.
-    fn place_of(&self, mistake: &Mistake) -> Range<usize> {
+    fn node_of(&self, mistake: &Mistake) -> &Node {
         let mut node = &self.node;
         for step in mistake.field.steps() {
             let below = match (step, &node.kind) {
@@ -111,8 +112,23 @@ impl ComparisonFile {
             let Some(below) = below else { break };
             node = below;
         }
-        node.span.clone()
+        node
     }
+}
+
+/// The part of a text in a file that starts at a byte of what it says; all of it where escapes make that unclear.
+pub(super) fn from_offset(file: &str, span: Range<usize>, offset: Option<usize>) -> Range<usize> {
+    let Some(offset) = offset.filter(|offset| *offset > 0) else { return span };
+    let written = file.get(span.clone()).unwrap_or_default();
+    let is_quoted = written.starts_with(['"', '\'']);
+    if written.contains(['\\', '\n']) || (is_quoted && written.contains("''")) {
+        return span;
+    }
+    let (start, end) =
+        if is_quoted { (span.start + 1, span.end - 1) } else { (span.start, span.end) };
+    // A text that ends too early is shown at its end.
+    let start = (start + offset).min(end);
+    start..end.max(start + 1).min(span.end)
 }
 
 fn saying<'n>(node: &'n Node, text: &str) -> Option<&'n Node> {
@@ -144,7 +160,7 @@ fn comparison(node: &Node, decoder: &mut Decoder) -> Option<Written> {
             }
             name => match Operator::named(name) {
                 Some(operator) => written.operators.push((operator, operand(value, decoder))),
-                None => decoder.unknown_field(name, key, &all_keys()),
+                None => _ = decoder.unknown_field(name, key, &all_keys()),
             },
         }
     }
@@ -185,7 +201,11 @@ fn operand(node: &Node, decoder: &mut Decoder) -> Operand {
             name if REFERENCE.contains(&name) => {
                 part_of_reference(name, value, &mut reference, decoder);
             }
-            name => decoder.unknown_field(name, key, REFERENCE),
+            name => {
+                let hint = "a mapping on the right side refers to another value: of, path, default";
+                let message = format!("unknown field `{name}`");
+                decoder.note_with_hint("unknown-field", message, &key.span, hint);
+            }
         }
     }
     Operand::Reference(reference)
@@ -203,7 +223,7 @@ fn count(node: &Node, decoder: &mut Decoder) -> Option<Vec<(Operator, Operand)>>
         let name = key.as_str().unwrap_or_default();
         match Operator::named(name) {
             Some(operator) => operators.push((operator, operand(value, decoder))),
-            None => decoder.unknown_field(name, key, &names),
+            None => _ = decoder.unknown_field(name, key, &names),
         }
     }
     Some(operators)

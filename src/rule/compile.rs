@@ -255,28 +255,31 @@ impl Compiler<'_> {
         let children = file.spec.children.iter().flat_map(EntryFile::children);
         let children = children.map(|child| (&child.id, "child"));
         let inputs = file.spec.inputs.iter().map(|input| (&input.id, "input"));
-        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut seen: BTreeMap<&str, (&str, &Range<usize>)> = BTreeMap::new();
         for (id, what) in inputs.chain(children) {
             if !is_id(&id.value) {
                 let hint = "use a lower-case letter, then letters, digits and `_`";
                 self.note("illegal-id", &id.span, format!("`{}` is no id", id.value), Some(hint));
             } else if RESERVED.contains(&id.value.as_str()) {
-                let message = format!("`{}` means something else in comparisons", id.value);
+                let message =
+                    format!("`{}` means something else in comparisons and templates", id.value);
                 self.note("reserved-id", &id.span, message, Some("choose another id"));
             }
-            match seen.insert(&id.value, what) {
-                None => {}
-                Some(other) if other == what => {
-                    let plural = if what == "child" { "children" } else { "inputs" };
-                    let message = format!("there are two {plural} `{}`", id.value);
-                    self.note("duplicate-id", &id.span, message, None);
-                }
-                Some(other) => {
-                    let message = format!("there is {} `{}` already", article(other), id.value);
-                    self.note("duplicate-id", &id.span, message, None);
-                }
+            if let Some((other, first)) = seen.insert(&id.value, (what, &id.span)) {
+                let message = match (what, other) {
+                    ("child", "child") => format!("there are two children `{}`", id.value),
+                    ("input", "input") => format!("there are two inputs `{}`", id.value),
+                    _ => format!("there is an input `{}` already", id.value),
+                };
+                let hint = self.other_one(first);
+                self.note("duplicate-id", &id.span, message, Some(&hint));
             }
         }
+    }
+
+    /// Where the first of two is.
+    fn other_one(&self, span: &Range<usize>) -> String {
+        format!("the other one is in line {}", self.source.position(span.start).line)
     }
 
     fn body(&mut self, body: &BodyFile, mode: Mode) -> Option<BodyTemplate> {
@@ -338,10 +341,6 @@ impl Compiler<'_> {
             .collect();
         compiled.into_iter().collect()
     }
-}
-
-fn article(noun: &str) -> String {
-    if noun == "input" { format!("an {noun}") } else { format!("a {noun}") }
 }
 
 fn is_dns_label(name: &str) -> bool {

@@ -4,11 +4,12 @@
 //! Every mistake of a document is found in one go: a field that does not decode never stops its neighbours.
 //! Never here: what a field means; that is for `compile`.
 
+use crate::comparison::closest;
 use crate::problem::Problem;
 use crate::source::{Place, Source};
 use crate::yaml::{Kind, Node};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -105,11 +106,23 @@ impl Decoder {
 
     /// Notes that something of another type was expected.
     pub(crate) fn wrong_type(&mut self, node: &Node, expected: &str) {
-        self.note(
-            "wrong-type",
-            format!("expected {expected}, found {}", describe(node)),
-            &node.span,
-        );
+        self.wrong(node, expected, None);
+    }
+
+    fn wrong(&mut self, node: &Node, expected: &str, hint: Option<String>) {
+        let message = format!("expected {expected}, found {}", describe(node));
+        let place = self.place(&node.span).first_line();
+        let nothing = matches!(node.kind, Kind::Null { explicit: false });
+        let hint = if nothing { Some("write a value, or leave the key out".into()) } else { hint };
+        let problem = Problem::new("wrong-type", message).at(place);
+        self.problems.push(Problem { hint, ..problem });
+    }
+
+    /// Notes that one of a few words was expected.
+    pub(crate) fn wrong_word(&mut self, node: &Node, found: &str, words: &[&str]) {
+        let list: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+        let hint = nearest(found, words).map(|near| format!("did you mean `{near}`?"));
+        self.wrong(node, &list.join(" or "), hint);
     }
 
     /// The fields of a mapping; unknown ones are noted with the nearest known name.
@@ -119,27 +132,35 @@ impl Decoder {
         known: &'static [&'static str],
     ) -> Option<Fields<'n>> {
         let Kind::Mapping(entries) = &node.kind else {
-            self.wrong_type(node, &format!("a mapping with {}", known.join(", ")));
+            self.wrong(node, "a mapping", Some(format!("known here: {}", known.join(", "))));
             return None;
         };
-        let mut fields = Fields { span: node.span.clone(), by_key: BTreeMap::new() };
+        let mut fields =
+            Fields { span: node.span.clone(), by_key: BTreeMap::new(), meant: BTreeSet::new() };
         for (key, value) in entries {
             let name = key.as_str().unwrap_or_default();
             match known.iter().find(|known| **known == name) {
                 Some(known) => drop(fields.by_key.insert(known, value)),
-                None => self.unknown_field(name, key, known),
+                None => fields.meant.extend(self.unknown_field(name, key, known)),
             }
         }
         Some(fields)
     }
 
-    /// Notes a key that is not known here.
-    pub(crate) fn unknown_field(&mut self, name: &str, key: &Node, known: &[&str]) {
-        let hint = match nearest(name, known) {
+    /// Notes a key that is not known here; gives the one that was probably meant.
+    pub(crate) fn unknown_field<'k>(
+        &mut self,
+        name: &str,
+        key: &Node,
+        known: &[&'k str],
+    ) -> Option<&'k str> {
+        let near = nearest(name, known);
+        let hint = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known here: {}", known.join(", ")),
         };
         self.note_with_hint("unknown-field", format!("unknown field `{name}`"), &key.span, hint);
+        near
     }
 }
 
@@ -147,6 +168,8 @@ impl Decoder {
 pub(crate) struct Fields<'n> {
     span: Range<usize>,
     by_key: BTreeMap<&'static str, &'n Node>,
+    /// What unknown keys were probably meant to be: they are not missing as well.
+    meant: BTreeSet<&'static str>,
 }
 
 impl<'n> Fields<'n> {
@@ -160,6 +183,9 @@ impl<'n> Fields<'n> {
         match self.get(key) {
             Some(node) => T::decode(node, decoder),
             None => T::absent().or_else(|| {
+                if self.meant.contains(key) {
+                    return None;
+                }
                 let start = self.span.start;
                 let message = format!("field `{key}` is missing");
                 decoder.note("missing-field", message, &(start..start + 1));
@@ -169,32 +195,41 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// The nearest of several names, if one is near enough to be a slip of the finger.
+/// What was probably meant by a name: its word for the same thing in other tools, else a slip of the finger.
 pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let limit = 1 + name.chars().count() / 4;
-    known
-        .iter()
-        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), *candidate))
-        .filter(|(distance, _)| *distance <= limit)
-        .min()
-        .map(|(_, candidate)| candidate)
+    let mut same = SAME_THING.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+    same.find_map(|(_, own)| known.iter().copied().find(|known| known == own))
+        .or_else(|| closest(name, known.iter().copied()))
 }
 
-/// Edit distance with one row of memory; names are short.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, l) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, r) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(l != *r);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[right.len()]
-}
+/// Words of other tools and programming languages, and ours.
+const SAME_THING: &[(&str, &str)] = &[
+    ("and", "allOf"),
+    ("dependsOn", "needs"),
+    ("each", "forEach"),
+    ("else", "otherwise"),
+    ("eq", "equals"),
+    ("for", "forEach"),
+    ("greaterThan", "moreThan"),
+    ("gt", "moreThan"),
+    ("gte", "atLeast"),
+    ("if", "when"),
+    ("jsonPath", "path"),
+    ("lt", "lessThan"),
+    ("lte", "atMost"),
+    ("match", "matches"),
+    ("max", "atMost"),
+    ("maximum", "atMost"),
+    ("min", "atLeast"),
+    ("minimum", "atLeast"),
+    ("msg", "message"),
+    ("ne", "notEquals"),
+    ("or", "anyOf"),
+    ("pattern", "matches"),
+    ("regex", "matches"),
+    ("value", "equals"),
+    ("vars", "let"),
+];
 
 /// What a node is, for messages.
 fn describe(node: &Node) -> String {
@@ -214,12 +249,8 @@ impl Decode for String {
         if let Kind::String { text, .. } = &node.kind {
             return Some(text.clone());
         }
-        decoder.wrong_type(node, "a text");
-        if let (Some(problem), Kind::Bool(_) | Kind::Number(_)) =
-            (decoder.problems.last_mut(), &node.kind)
-        {
-            problem.hint = Some("quote it".into());
-        }
+        let scalar = matches!(node.kind, Kind::Bool(_) | Kind::Number(_));
+        decoder.wrong(node, "a text", scalar.then(|| "quote it".into()));
         None
     }
 
@@ -233,7 +264,11 @@ impl Decode for bool {
         if let Kind::Bool(value) = &node.kind {
             Some(*value)
         } else {
-            decoder.wrong_type(node, "true or false");
+            let hint = match node.as_str() {
+                Some("true" | "false") => Some("drop the quotes".to_owned()),
+                _ => None,
+            };
+            decoder.wrong(node, "true or false", hint);
             None
         }
     }
@@ -298,10 +333,7 @@ impl<T: Decode> Decode for Option<T> {
 impl<T: Decode> Decode for Vec<T> {
     fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
         let Kind::Sequence(items) = &node.kind else {
-            decoder.wrong_type(node, "a list");
-            if let Some(problem) = decoder.problems.last_mut() {
-                problem.hint = Some("put it in a list: `- …` or `[…]`".into());
-            }
+            decoder.wrong(node, "a list", Some("put it in a list: `- …` or `[…]`".into()));
             return None;
         };
         // Every item is decoded, so that the mistakes of all of them are noted, before a failed one fails the list.
@@ -413,8 +445,9 @@ macro_rules! words {
             ) -> Option<Self> {
                 match node.as_str() {
                     $( Some($text) => Some(Self::$word), )+
-                    _ => {
-                        decoder.wrong_type(node, concat!("one of" $(, " `", $text, "`")+));
+                    other => {
+                        let words = [$($text),+];
+                        decoder.wrong_word(node, other.unwrap_or_default(), &words);
                         None
                     }
                 }

@@ -2,7 +2,7 @@
 //!
 //! In: one YAML document. Out: a [`RuleFile`], which may still be wrong in meaning. It never leaves `rule`.
 
-use super::decode::{Decode, Decoder, Shapes, Spanned};
+use super::decode::{Decode, Decoder, Shapes, Spanned, nearest};
 use crate::template::Origin;
 use crate::yaml::{Kind, Node};
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ pub(crate) enum EntryFile {
 
 impl Decode for EntryFile {
     fn decode(node: &Node, decoder: &mut Decoder) -> Option<Self> {
-        if node.get("forEach").is_some() {
+        if is_group(node) {
             return Decode::decode(node, decoder).map(Box::new).map(Self::Group);
         }
         Decode::decode(node, decoder).map(Box::new).map(Self::Child)
@@ -112,6 +112,15 @@ impl Decode for EntryFile {
     fn schema(shapes: &mut Shapes) -> Value {
         json!({"anyOf": [ChildFile::schema(shapes), GroupFile::schema(shapes)]})
     }
+}
+
+/// Whether an entry is meant as a group, even where its `forEach` is misspelt.
+fn is_group(node: &Node) -> bool {
+    let Kind::Mapping(entries) = &node.kind else { return false };
+    let has = |key: &str| node.get(key).is_some();
+    let meant =
+        |(key, _): &(Node, Node)| nearest(key.as_str().unwrap_or_default(), &["forEach"]).is_some();
+    has("forEach") || has("children") || (!has("id") && entries.iter().any(meant))
 }
 
 impl EntryFile {
@@ -341,9 +350,11 @@ impl Decode for SchemaFile {
     }
 }
 
-/// Whether a document says it is a rule: by its kind, or by an apiVersion of ours.
+/// Whether a document says it is a rule: by its kind, or by an apiVersion of ours, or by both nearly.
 pub(super) fn is_rule(document: &Value) -> bool {
     let text = |key| document.get(key).and_then(Value::as_str).unwrap_or_default();
-    text("apiVersion").starts_with("kubewright.io/")
-        || (text("kind") == "Rule" && text("apiVersion").is_empty())
+    let (group, _) = text("apiVersion").split_once('/').unwrap_or((text("apiVersion"), ""));
+    let (own, _) = API_VERSION.split_once('/').unwrap_or_default();
+    let nearly = || nearest(group, &[own]).is_some() || document.pointer("/spec/parent").is_some();
+    group == own || (text("kind") == "Rule" && (group.is_empty() || nearly()))
 }

@@ -13,6 +13,8 @@ pub(super) struct Stated {
     pub documents: usize,
     /// Whether some document computes its apiVersion or kind, or brings it in from another file.
     pub computed: bool,
+    /// The key that the first document without its own line of it lacks.
+    pub lacks: Option<&'static str>,
 }
 
 /// Looks at the top-level `apiVersion` and `kind` lines of each document. A document without both (an include, a loop
@@ -28,6 +30,9 @@ pub(super) fn stated(template: &str) -> Stated {
         let complete = !versions.is_empty() && versions.len() == kinds.len();
         if !complete && document.iter().any(|line| !is_silent(line)) {
             stated.computed = true;
+            let lacking = [("apiVersion:", versions.is_empty()), ("kind:", kinds.is_empty())];
+            let lacks = lacking.into_iter().find(|(_, lacks)| *lacks).map(|(key, _)| key);
+            stated.lacks = stated.lacks.or(lacks);
         }
         for (version, kind) in versions.into_iter().zip(kinds) {
             match version.zip(kind).and_then(|(version, kind)| Gvk::parse(version, kind)) {

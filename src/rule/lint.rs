@@ -6,7 +6,6 @@
 mod adopt;
 pub(crate) mod flows;
 mod literals;
-pub(crate) mod naming;
 mod roots;
 mod secrets;
 mod unstable;

@@ -43,5 +43,6 @@ fn cycle(children: &[ChildRule], needs: &[Vec<usize>], done: &[bool]) -> Problem
     let names: Vec<&str> =
         path[start..].iter().chain([&at]).map(|step| &*children[*step].id).collect();
     let message = format!("children need each other in a circle: {}", names.join(" -> "));
-    Problem::new("needs-cycle", message).at(children[at].place.clone())
+    let hint = "a child comes after those in its `needs`, and those that its template, its `when` or its group reads";
+    Problem::new("needs-cycle", message).at(children[at].place.clone()).hint(hint)
 }

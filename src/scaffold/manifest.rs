@@ -106,7 +106,7 @@ fn segments(source: &Arc<Source>, problems: &mut Vec<Problem>) -> Vec<Segment> {
 
 fn problem_of(source: &Arc<Source>, error: yaml::Error, start: usize) -> Problem {
     let span = error.span.start + start..error.span.end + start;
-    let problem = Problem::new("yaml", error.message).at(Place::new(source, span));
+    let problem = Problem::new("illegal-yaml", error.message).at(Place::new(source, span));
     Problem { hint: error.hint, ..problem }
 }
 
@@ -167,8 +167,8 @@ pub(super) fn says(text: &str, object: &Value) -> bool {
 
 fn manifest(segment: &Segment, bookkeeping: &Bookkeeping) -> Result<Manifest, Problem> {
     let wrong = |code, message: String| Problem::new(code, message).at(segment.place.clone());
-    let documents =
-        yaml::parse(&segment.text, &Limits::FILE).map_err(|error| wrong("yaml", error.message))?;
+    let documents = yaml::parse(&segment.text, &Limits::FILE)
+        .map_err(|error| wrong("illegal-yaml", error.message))?;
     let root = documents.first().map(|document| &document.root);
     let written = root.map(Node::to_json).unwrap_or_default();
     let gvk = Gvk::of(&written).ok_or_else(|| {

@@ -54,7 +54,8 @@ struct Crd {
 /// The CRD, and the text of a file that holds it alone.
 fn chosen(kind: Option<&str>, source: &Arc<Source>) -> Result<(Crd, String), Problem> {
     let documents = yaml::parse(&source.text, &Limits::FILE).map_err(|error| {
-        let problem = Problem::new("yaml", error.message).at(Place::new(source, error.span));
+        let problem =
+            Problem::new("illegal-yaml", error.message).at(Place::new(source, error.span));
         Problem { hint: error.hint, ..problem }
     })?;
     let crds: Vec<&Node> = documents

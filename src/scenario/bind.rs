@@ -133,7 +133,7 @@ impl Binder<'_> {
         ];
         for (key, span) in misplaced.into_iter().flatten() {
             let message = format!("`{key}` beside `steps`: it belongs to one of them");
-            self.decoder.note("misplaced", message, &(span.start..span.start + 1));
+            self.decoder.note("beside-steps", message, &(span.start..span.start + 1));
         }
         steps
             .iter()

@@ -6,10 +6,12 @@
 //! names, types, duplicates), whatever its null values; of custom objects it then checks everything that their schema
 //! asks for, null included. A status that is written apart is only looked at for its structure.
 
+mod definition;
 mod limits;
 mod list;
 mod scalar;
 
+use super::naming;
 use super::shape::{Fields, Schema, Shape};
 use super::{Finding, Kind, Types};
 use crate::comparison::closest;
@@ -25,7 +27,8 @@ const MAX_LISTED: usize = 12;
 
 /// What is wrong with an object, in its order; nothing at all if its kind is not known.
 pub fn check_object(types: &Types, object: &Value) -> Option<Vec<Finding>> {
-    let kind = types.kind(&Gvk::of(object)?)?;
+    let gvk = Gvk::of(object)?;
+    let kind = types.kind(&gvk)?;
     let mut checker = Checker { findings: Vec::new(), at: Vec::new(), strict: true };
     match (kind.root.resolved(), object) {
         (Shape::Fields(fields), Value::Object(map)) => {
@@ -34,10 +37,15 @@ pub fn check_object(types: &Types, object: &Value) -> Option<Vec<Finding>> {
                 checker.strict = !(kind.has_status && name == "status");
                 checker.field(fields, name, value);
             }
+            if gvk.kind == "CustomResourceDefinition" {
+                checker.definition(map);
+            }
         }
         _ => checker.value(&kind.root, object),
     }
-    Some(checker.findings)
+    let mut findings = checker.findings;
+    findings.extend(naming::of_object(&gvk, object, true));
+    Some(findings)
 }
 
 /// What is wrong with the status fields that somebody is about to write, if the kind is known. Fields that it does not

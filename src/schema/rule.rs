@@ -15,6 +15,9 @@ use crate::template::{BodyTemplate, LineTemplate, Read};
 /// What each of our conditions has.
 const OF_CONDITION: [&str; 5] = ["type", "status", "reason", "message", "lastTransitionTime"];
 
+/// What a definition must have to keep them.
+const CONDITIONS_HINT: &str = "add `conditions` to the status in its definition: a list of objects with the texts type, status, reason, message and lastTransitionTime";
+
 /// Everything in a rule that names a field which cannot be there, or would not be kept.
 pub fn rule_findings(rule: &Rule, types: &Types) -> Vec<Problem> {
     let mentions = rule.mentions.iter().filter_map(|mention| of_mention(rule, types, mention));
@@ -120,14 +123,23 @@ fn of_status_of(gvk: &Gvk, status: &StatusRule, types: &Types) -> Vec<Problem> {
     let Some(kind) = types.kind(gvk) else { return Vec::new() };
     if !kind.has_status {
         let message = format!("{} has no status subresource, nothing can be written", gvk.kind);
-        let hint = "put `subresources: {status: {}}` into the version, or leave out `status`";
+        let own_domain = gvk.group.contains('.') && !gvk.group.ends_with(".k8s.io");
+        let hint = if own_domain {
+            "put `subresources: {status: {}}` into the version, or leave out `status`"
+        } else {
+            "leave out `status`: this kind of Kubernetes has none"
+        };
         return vec![Problem::new("no-status", message).at(status.place.clone()).hint(hint)];
     }
     let refused = |(name, place): (&str, &Place)| match status_field(types, gvk, name) {
         StatusCheck::Refused { hint } => {
             let message = format!("no {} has `$.status.{name}`", gvk.kind);
             let problem = Problem::new("unknown-status", message).at(place.clone());
-            Some(Problem { hint, ..problem })
+            let conditions = || Some(CONDITIONS_HINT.to_owned());
+            Some(Problem {
+                hint: if name == "conditions" { conditions() } else { hint },
+                ..problem
+            })
         }
         _ => None,
     };

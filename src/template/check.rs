@@ -6,6 +6,7 @@
 use super::compile::Request;
 use super::desugar::{Lexeme, names_a_filter, token, token_before};
 use super::language::{self, EntryKind};
+use crate::comparison::closest;
 use crate::problem::Problem;
 use minijinja::machinery::Token;
 use std::collections::{BTreeMap, HashSet};
@@ -13,8 +14,8 @@ use std::ops::Range;
 
 /// Tokens between two delimiters, and blocks inside each other. The parser follows both as deep as they go, on a stack
 /// that ends.
-const MAX_TOKENS: usize = 2_000;
-const MAX_BLOCKS: usize = 100;
+pub(super) const MAX_TOKENS: usize = 2_000;
+pub(super) const MAX_BLOCKS: usize = 100;
 
 /// Names that the engine itself gives a meaning when they are called.
 const ENGINE_FUNCTIONS: [&str; 4] = ["caller", "super", "loop", "self"];
@@ -45,7 +46,7 @@ pub(super) fn sizes(request: &Request<'_>, tokens: &[Lexeme<'_>]) -> Option<Prob
 }
 
 /// Whether a statement has a body, and so an end of its own.
-fn has_end(keyword: &str, tokens: &[Lexeme<'_>]) -> bool {
+pub(super) fn has_end(keyword: &str, tokens: &[Lexeme<'_>]) -> bool {
     let is_part = |lexeme: &&Lexeme<'_>| !matches!(lexeme.token, Token::BlockEnd);
     let assigns = |lexeme: &Lexeme<'_>| matches!(lexeme.token, Token::Assign);
     match keyword {
@@ -100,7 +101,9 @@ impl Check<'_> {
             matches!(before, Some(Token::Ident("filter"))) && opens_statement(tokens, at - 1);
         let is_call = matches!(token(tokens, at + 1), Some(Token::ParenOpen));
         if name.starts_with("__") {
-            self.report("template-reserved", "names that begin with `__` are reserved", bytes);
+            let message = "names that begin with `__` are reserved";
+            let problem = self.request.problem("template-reserved", message, bytes);
+            self.problems.push(problem.hint("choose another name"));
         } else if matches!(before, Some(Token::Pipe)) || filters_block {
             self.known(EntryKind::Filter, name, bytes);
             self.named_in_arguments(name, tokens, at);
@@ -136,8 +139,8 @@ impl Check<'_> {
         };
         if !language::knows(kind, name) {
             let problem = self.request.problem(code, format!("unknown {what} `{name}`"), bytes);
-            self.problems.push(match language::nearest(kind, name) {
-                Some(near) => problem.hint(format!("did you mean `{near}`?")),
+            self.problems.push(match language::hint_for(kind, name) {
+                Some(hint) => problem.hint(hint),
                 None => problem,
             });
         }
@@ -156,7 +159,9 @@ impl Check<'_> {
                 let Some(names) = literal_names(&tokens[1..end]) else {
                     let message = format!("`{keyword}` needs the name of a template in quotes");
                     let bytes = bytes.start..tokens[end - 1].bytes.end;
-                    return self.report("dynamic-template", message, bytes);
+                    let problem = self.request.problem("dynamic-template", message, bytes);
+                    let hint = "choose between several with `{% if … %}`";
+                    return self.problems.push(problem.hint(hint));
                 };
                 let ignores = |lexeme: &Lexeme<'_>| matches!(lexeme.token, Token::Ident("ignore"));
                 let optional = names.len() > 1 || tokens[..end].iter().any(ignores);
@@ -178,10 +183,28 @@ impl Check<'_> {
             } else if !optional {
                 let message = format!("no template `{name}`");
                 let problem = self.request.problem("unknown-template", message, bytes);
-                self.problems.push(problem.hint(FILE_HINT));
+                let near = nearest_file(&name, files.keys().map(String::as_str));
+                let hint = near.map_or_else(
+                    || FILE_HINT.to_owned(),
+                    |near| format!("did you mean `{near}`? {FILE_HINT}"),
+                );
+                self.problems.push(problem.hint(hint));
             }
         }
     }
+}
+
+/// The file whose name is nearest: what they are called without folders and endings, which many have in common, counts.
+pub(crate) fn nearest_file<'f>(
+    name: &str,
+    files: impl Iterator<Item = &'f str> + Clone,
+) -> Option<&'f str> {
+    fn stem(name: &str) -> &str {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        file.split_once('.').map_or(file, |(stem, _)| stem)
+    }
+    let near = closest(stem(name), files.clone().map(stem))?;
+    files.filter(|file| stem(file) == near).min_by_key(|file| closest(name, [*file]).is_none())
 }
 
 /// Advice for the name of a file that does not exist.

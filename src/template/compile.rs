@@ -7,6 +7,7 @@ use super::check;
 use super::desugar::{Desugared, Lexeme, desugar};
 use super::language;
 use super::sheet::{Origin, Read, Sheet};
+use super::syntax;
 use super::token;
 use crate::problem::Problem;
 use minijinja::machinery::{Token, parse, tokenize};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::thread;
 
 /// Bytes of one template.
-const MAX_SOURCE: usize = 128 << 10;
+pub(super) const MAX_SOURCE: usize = 128 << 10;
 
 /// Bytes of stack to compile on, several times what the largest template needs that [`check::sizes`] lets pass.
 const STACK: usize = 32 << 20;
@@ -45,9 +46,12 @@ impl Request<'_> {
     }
 
     fn syntax(&self, error: &Error) -> Vec<Problem> {
-        let message = error.detail().unwrap_or("this cannot be read").to_owned();
-        let bytes = error.range().unwrap_or_else(|| line(self.text, error.line().unwrap_or(1)));
-        vec![self.problem("template-syntax", message, bytes)]
+        let mistake = syntax::explained(self.text, error.detail().unwrap_or("this cannot be read"));
+        let engines =
+            || error.range().unwrap_or_else(|| line(self.text, error.line().unwrap_or(1)));
+        let bytes = mistake.bytes.unwrap_or_else(engines);
+        let problem = self.problem("template-syntax", mistake.message, bytes);
+        vec![Problem { hint: mistake.hint, ..problem }]
     }
 }
 
@@ -79,17 +83,17 @@ fn compile_here<T>(
     if let Some(problem) = characters(request) {
         return Err(vec![problem]);
     }
-    let syntax = |error: Error| request.syntax(&error);
-    let tokens = lexemes(text).map_err(syntax)?;
+    let refused = |error: Error| request.syntax(&error);
+    let tokens = lexemes(text).map_err(refused)?;
     if let Some(problem) = check::sizes(request, &tokens) {
         return Err(vec![problem]);
     }
     // The author's text is parsed for its own sake: the engine's would give its mistakes other places.
-    drop(parse(text, name, language::syntax()).map_err(syntax)?);
+    drop(parse(text, name, language::syntax()).map_err(refused)?);
 
     let desugared = desugar(text, &tokens, lenient);
-    engine.add_template_owned(name.to_owned(), desugared.text.clone()).map_err(syntax)?;
-    let template = engine.get_template(name).map_err(syntax)?;
+    engine.add_template_owned(name.to_owned(), desugared.text.clone()).map_err(refused)?;
+    let template = engine.get_template(name).map_err(refused)?;
     let undeclared = template.undeclared_variables(false);
     let uses = check::names(request, &tokens, &undeclared, files)?;
     Ok(sheet(request, desugared, &undeclared, uses))
@@ -148,6 +152,7 @@ pub(super) fn lexemes(text: &str) -> Result<Vec<Lexeme<'_>>, Error> {
 fn line(text: &str, number: usize) -> Range<usize> {
     let before = text.split_inclusive('\n').take(number.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
-    let length = text.get(start..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
-    start..start + length
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let indent = line.len() - line.trim_start().len();
+    start + indent..start + line.len()
 }

@@ -3,7 +3,7 @@
 //! In: the engine's error or a fault of the text it rendered. Out: a [`Failure`]. Never here: deciding what is wrong.
 
 use super::fill::Fault;
-use super::language::{FUEL, Raised};
+use super::language::{self, FUEL, Raised};
 use super::sheet::Sheet;
 use super::trace::{Missing, Trace};
 use crate::problem::Problem;
@@ -55,16 +55,46 @@ pub(super) fn of_engine(sheets: &Sheets, name: &str, error: &Error, trace: &Trac
         return failure;
     }
     let (code, hint) = match error.kind() {
-        ErrorKind::OutOfFuel => ("template-limit", Some(FUEL_HINT)),
-        ErrorKind::UnknownMethod => ("template-error", Some("call it as a filter: `value|name`")),
+        ErrorKind::OutOfFuel => ("template-limit", Some(FUEL_HINT.to_owned())),
         _ if is_raised(error) => ("template-fail", None),
-        _ => ("template-error", None),
+        _ => ("template-error", hint_for(error)),
     };
+    // Of some errors the engine knows the line only.
+    let line = || error.line().map(|line| sheet.written(&line_of(sheet, line)));
+    let bytes = if error.range().is_some() { bytes } else { line().unwrap_or(bytes) };
     let problem = Problem::new(code, message(error)).at(sheet.place(&bytes));
-    Failure::Failed(match hint {
-        Some(hint) => problem.hint(hint),
-        None => problem,
-    })
+    Failure::Failed(Problem { hint, ..problem })
+}
+
+/// Bytes of a line of the engine's text, from 1: it has as many lines as the author's.
+fn line_of(sheet: &Sheet, number: usize) -> Range<usize> {
+    let start: usize =
+        sheet.text.split_inclusive('\n').take(number.saturating_sub(1)).map(str::len).sum();
+    let length = sheet.text.get(start..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
+    start..start + length
+}
+
+/// What to write instead of something that cannot be computed.
+fn hint_for(error: &Error) -> Option<String> {
+    let detail = error.detail().unwrap_or_default();
+    if let Some((_, method)) = detail.split_once(" has no method named ") {
+        let is_filter = language::knows(language::EntryKind::Filter, method);
+        let name = if is_filter { method } else { "name" };
+        return Some(format!("call it as a filter: `value|{name}`"));
+    }
+    let hint = match detail {
+        _ if detail.starts_with("tried to use + operator") => {
+            "`~` joins texts; `|int` makes a number of a text"
+        }
+        _ if detail.starts_with("tried to use") && detail.contains("string") => {
+            "`|int` makes a number of a text"
+        }
+        _ if detail.ends_with("is not iterable") => {
+            "only lists and maps can be looped over; of a map use `|items`"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 /// Errors of included templates are the source of the error of the `include`.
@@ -84,11 +114,41 @@ const MAX_MESSAGE: usize = 500;
 fn message(error: &Error) -> String {
     match (error.kind(), error.detail()) {
         (ErrorKind::OutOfFuel, _) => format!("the template takes more than {FUEL} steps"),
-        (_, Some(detail)) => detail.chars().take(MAX_MESSAGE).collect(),
+        (_, Some(detail)) if is_raised(error) => detail.chars().take(MAX_MESSAGE).collect(),
+        (_, Some(detail)) => in_our_words(detail).chars().take(MAX_MESSAGE).collect(),
         (ErrorKind::InvalidOperation, None) => {
             "this operation is not possible with these values".to_owned()
         }
         (kind, None) => kind.to_string(),
+    }
+}
+
+/// What the engine says of values, in the words of authors.
+fn in_our_words(detail: &str) -> String {
+    const OPERATOR: &str = " operator on unsupported types ";
+    if let Some((operator, kinds)) =
+        detail.strip_prefix("tried to use ").and_then(|rest| rest.split_once(OPERATOR))
+        && let Some((left, right)) = kinds.split_once(" and ")
+    {
+        return format!("`{operator}` is not possible with {} and {}", noun(left), noun(right));
+    }
+    if let Some(kind) = detail.strip_suffix(" is not iterable") {
+        return format!("{} cannot be looped over", noun(kind));
+    }
+    if let Some((kind, method)) = detail.split_once(" has no method named ") {
+        return format!("{} has no method `{method}`", noun(kind));
+    }
+    detail.to_owned()
+}
+
+fn noun(kind: &str) -> String {
+    match kind {
+        "string" => "a text".to_owned(),
+        "bool" => "a boolean".to_owned(),
+        "none" => "null".to_owned(),
+        "sequence" => "a list".to_owned(),
+        "undefined" => "nothing".to_owned(),
+        kind => format!("a {kind}"),
     }
 }
 
@@ -214,7 +274,7 @@ pub(super) fn dispensable(
 /// A fault of a rendered text. `spans` say which template wrote which of its bytes.
 pub(super) fn of_text(sheets: &Sheets, name: &str, spans: &[OutputSpan], fault: Fault) -> Failure {
     let problem = Problem::new(fault.code, fault.message);
-    let place = place(sheets, spans, &fault.bytes)
+    let place = whole_place(sheets, spans, &fault.bytes)
         .or_else(|| sheets.get(name).map(|sheet| sheet.place(&(0..0))));
     let problem = match place {
         Some(place) => problem.at(place),
@@ -224,6 +284,16 @@ pub(super) fn of_text(sheets: &Sheets, name: &str, spans: &[OutputSpan], fault: 
         Some(hint) => problem.hint(hint),
         None => problem,
     })
+}
+
+/// The place of all of these bytes, as far as one template wrote them, in their first line.
+fn whole_place(sheets: &Sheets, spans: &[OutputSpan], bytes: &Range<usize>) -> Option<Place> {
+    let first = place(sheets, spans, bytes)?;
+    let last_byte = bytes.end.saturating_sub(1).max(bytes.start);
+    let last = place(sheets, spans, &(last_byte..bytes.end));
+    let end = last.filter(|last| last.source == first.source).map_or(0, |last| last.span.end);
+    let span = first.span.start..end.max(first.span.end);
+    Some(Place { span, ..first }.first_line())
 }
 
 /// The place of the template that wrote the first of these bytes.

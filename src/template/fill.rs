@@ -146,11 +146,9 @@ impl Filling<'_> {
                 continue;
             };
             if map.contains_key(&name) {
-                return Err(fault(
-                    "template-duplicate",
-                    format!("the key `{name}` appears twice"),
-                    &key.span,
-                ));
+                let message = format!("the key `{name}` appears twice");
+                let fault = fault("template-duplicate", message, &key.span);
+                return Err(fault.hint("leave one out, or put one of them into an `if`"));
             }
             map.insert(name, value);
         }

@@ -15,6 +15,7 @@ mod text;
 
 pub(super) use self::core::Raised;
 use super::value;
+use crate::comparison::closest;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use std::sync::LazyLock;
@@ -86,28 +87,39 @@ pub(super) fn names(kind: EntryKind) -> impl Iterator<Item = &'static str> {
         .flat_map(|entry| std::iter::once(entry.name).chain(entry.aliases.iter().copied()))
 }
 
-/// The name of a kind that somebody who wrote `name` probably meant.
-pub(super) fn nearest(kind: EntryKind, name: &str) -> Option<&'static str> {
-    names(kind)
-        .map(|known| (distance(name, known), known))
-        .filter(|(distance, known)| *distance <= known.len().max(name.len()) / 3)
-        .min()
-        .map(|(_, known)| known)
+/// Advice for a name of this kind that does not exist.
+pub(super) fn hint_for(kind: EntryKind, name: &str) -> Option<String> {
+    let near =
+        |kind: EntryKind| closest(name, names(kind)).and_then(|found| main_name(kind, found));
+    if let Some(near) = near(kind) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    if OUTSIDE.contains(&name.to_lowercase().as_str()) {
+        return Some(
+            "templates know no clock, randomness, environment, files or network".to_owned(),
+        );
+    }
+    let others = [EntryKind::Filter, EntryKind::Function, EntryKind::Test];
+    others.into_iter().filter(|other| *other != kind).find_map(|other| {
+        let near = near(other)?;
+        Some(match other {
+            EntryKind::Filter => format!("`{near}` is a filter: `value|{near}`"),
+            EntryKind::Test => format!("`{near}` is a test: `value is {near}`"),
+            _ => format!("`{near}` is a function: `{near}(…)`"),
+        })
+    })
 }
 
-/// Edits between two words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+/// What other template languages have and this one must not.
+const OUTSIDE: [&str; 9] =
+    ["env", "getenv", "lookup", "now", "random", "rand", "randalphanum", "uuid", "uuidv4"];
+
+/// The name that is documented, for a name or one of its aliases.
+fn main_name(kind: EntryKind, name: &str) -> Option<&'static str> {
+    let has = |entry: &&Entry| {
+        entry.kind == kind && (entry.name == name || entry.aliases.contains(&name))
+    };
+    entries().find(has).map(|entry| entry.name)
 }
 
 /// How templates are written. A block tag takes its line with it, or loops would leave blank lines in block scalars.

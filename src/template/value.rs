@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) const MAX_BYTES: usize = 5 << 20;
 
 /// Values inside each other.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// The values of one rendering, waiting for the text around them to be read.
 #[derive(Debug, Default)]
@@ -200,7 +200,12 @@ pub(super) fn json_text(json: &Json) -> Result<String, String> {
 }
 
 fn no_text(what: &str) -> String {
-    format!("{what} has no text of its own; use `default(…)`, `to_json` or `to_yaml`")
+    let filters = match what {
+        "null" => "`default(…)`",
+        "a list" => "`join`, `to_json` or `to_yaml`",
+        _ => "`to_json` or `to_yaml`",
+    };
+    format!("{what} has no text of its own; use {filters}")
 }
 
 /// A string without placeholders: captured text with the values' texts in their places.

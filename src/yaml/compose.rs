@@ -3,7 +3,7 @@
 //! In: a text and limits. Out: documents. Never here: the meaning of plain scalars (see [`super::scalar`]).
 
 use super::entries::{Entries, is_merge};
-use super::{Document, Error, Kind, Limits, Node, Style, hint, scalar};
+use super::{Document, Error, Kind, Limits, Node, Style, hint, scalar, words};
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -93,10 +93,12 @@ impl<'a> Composer<'a> {
             Some(Err(failure)) => {
                 let start =
                     failure.marker().byte_offset().unwrap_or(self.text.len()).min(self.text.len());
+                // The tab is what is wrong, not what stands behind it.
+                let start = if self.text[..start].ends_with('\t') { start - 1 } else { start };
                 let length = self.text[start..].chars().next().map_or(0, char::len_utf8);
-                let hint = hint::for_failure(failure.kind(), self.text, start);
-                let message = failure.kind().to_string().to_lowercase();
-                Err(Error { message, span: start..start + length, hint })
+                let message = words::message(failure.kind());
+                let error = Error { message, span: start..start + length, hint: None };
+                Err(hint::explained(error, Some(failure.kind()), self.text))
             }
             None => Err(error("the text ends too early", self.text.len()..self.text.len())),
         }
@@ -134,9 +136,12 @@ impl<'a> Composer<'a> {
         let message = if depth + cost.depth > limits.depth {
             format!("values nest deeper than {}", limits.depth)
         } else if self.used.nodes > limits.nodes {
-            format!("more than {} values", limits.nodes)
+            format!("more than {} values, each use of an alias counted", limits.nodes)
         } else if self.used.bytes > limits.bytes {
-            format!("the values are longer than {} bytes", limits.bytes)
+            format!(
+                "the values are longer than {} bytes, each use of an alias counted",
+                limits.bytes
+            )
         } else {
             return Ok(());
         };
@@ -211,7 +216,7 @@ impl<'a> Composer<'a> {
             cost.nodes += 1;
             cost.contain(value.cost);
             let merges = self.merges == Merges::Resolve && is_merge(&key);
-            entries.push(key, value.node, merges)?;
+            entries.push(key, value.node, merges, self.text)?;
         }
     }
 
@@ -219,9 +224,9 @@ impl<'a> Composer<'a> {
     fn key(&mut self, event: Event<'a>, span: &Span) -> Result<Node, Error> {
         let bytes = range(span);
         let Event::Scalar(text, style, 0, tag) = event else {
-            let hint = hint::for_line(self.text, bytes.start);
             let message = "a key must be a single text, without an anchor".to_owned();
-            return Err(Error { message, span: bytes, hint });
+            let error = Error { message, span: bytes, hint: None };
+            return Err(hint::explained(error, None, self.text));
         };
         refuse_tag(&tag, "str", span)?;
         if bytes.is_empty() {

@@ -4,26 +4,38 @@
 //! what a value is.
 
 use super::{Error, Kind, Node, Style};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// The entries of a mapping, and those that merge keys bring.
 #[derive(Default)]
 pub(super) struct Entries {
     pub(super) own: Vec<(Node, Node)>,
-    names: HashSet<String>,
+    /// Where each key stands.
+    names: HashMap<String, usize>,
     merged: Vec<(Node, Node)>,
 }
 
 impl Entries {
-    /// Adds an entry; with `merge`, the entries of the map or maps that it names.
-    pub(super) fn push(&mut self, key: Node, value: Node, merge: bool) -> Result<(), Error> {
+    /// Adds an entry of `text`; with `merge`, the entries of the map or maps that it names.
+    pub(super) fn push(
+        &mut self,
+        key: Node,
+        value: Node,
+        merge: bool,
+        text: &str,
+    ) -> Result<(), Error> {
         let name = key.as_str().unwrap_or_default();
-        if !self.names.insert(name.to_owned()) {
-            let hint = is_merge(&key).then(|| "merge several maps with `<<: [a, b]`".to_owned());
+        if let Some(first) = self.names.insert(name.to_owned(), key.span.start) {
+            let line = text.get(..first).unwrap_or_default().matches('\n').count() + 1;
+            let hint = if is_merge(&key) {
+                "merge several maps with `<<: [a, b]`".to_owned()
+            } else {
+                format!("the first one is in line {line}")
+            };
             return Err(Error {
                 message: format!("the key `{name}` appears twice"),
                 span: key.span,
-                hint,
+                hint: Some(hint),
             });
         }
         if !merge {
@@ -47,7 +59,9 @@ impl Entries {
     /// Own keys win, then the map that was named first.
     pub(super) fn finish(mut self) -> Vec<(Node, Node)> {
         for (key, value) in self.merged {
-            if self.names.insert(key.as_str().unwrap_or_default().to_owned()) {
+            let name = key.as_str().unwrap_or_default();
+            if !self.names.contains_key(name) {
+                self.names.insert(name.to_owned(), key.span.start);
                 self.own.push((key, value));
             }
         }

@@ -118,7 +118,7 @@ fn merge_keys_give_way_to_own_keys_and_then_to_earlier_maps() {
 
 /// Texts, the place of the mistake, and parts of the message and of the advice.
 const MISTAKES: &[(&str, &str, &str, &str)] = &[
-    ("a: 1\nb: 2\na: 3\n", "3:1", "the key `a` appears twice", ""),
+    ("a: 1\nb: 2\na: 3\n", "3:1", "the key `a` appears twice", "the first one is in line 1"),
     (
         "<<: {}\n<<: {}\n",
         "2:1",
@@ -132,10 +132,14 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("? [a]\n: b\n", "1:3", "a key must be a single text", ""),
     (": b\n", "1:1", "a key is missing", ""),
     ("%YAML 1.1\n---\na: 1\n", "1:1", "directives are disallowed", ""),
-    ("a:\n\tb: 1\n", "2:2", "", "indent with spaces, never with tabs"),
+    ("a:\n\tb: 1\n", "2:1", "a tab cannot stand here", "indent with spaces, never with tabs"),
     ("a: @b\n", "1:4", "unexpected character", "quote a text that begins with `@`"),
-    ("a: b: c\n", "1:5", "", "quote a text that contains `: `"),
-    ("a: \"b\n", "1:4", "unclosed quote", "never closed"),
+    ("a: b: c\n", "1:5", "a `:` cannot stand here", "quote a text that contains `: `"),
+    ("a: \"b\n", "1:4", "this quote is never closed", "is written twice"),
+    ("a: b\n  c: d\n", "2:4", "the one above it has a value already", "indent it like the line"),
+    ("a: b\n  c: d: e\n", "2:4", "the one above it has a value already", ""),
+    ("a:\n  - b\n - c\n", "3:2", "not in line with", "starts in the same column"),
+    ("a: {b: c\n", "1:4", "this `{` is never closed", ""),
     ("name: {{ parent.metadata.name }}\n", "1:8", "", "quote it: \"{{ parent.metadata.name }}\""),
     (
         "name: {{ parent.metadata.name }}-x\n",
@@ -143,7 +147,19 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "",
         "quote it: \"{{ parent.metadata.name }}-x\"",
     ),
-    ("when: [{path: $.a[*].b, exists: true}]\n", "1:19", "", "quote the path: \"$.a[*].b\""),
+    (
+        "m: {message: {{ a }} and {{ b }} there, x: 1}\n",
+        "1:15",
+        "YAML reads this `{{` as the start of a mapping",
+        "quote it: \"{{ a }} and {{ b }} there\"",
+    ),
+    ("m: {{ a|default(\"x\") }} y # z\n", "1:5", "", "quote it: '{{ a|default(\"x\") }} y'"),
+    (
+        "when: [{path: $.a[*].b, exists: true}]\n",
+        "1:19",
+        "this path stands in no quotes",
+        "quote the path: \"$.a[*].b\"",
+    ),
     (
         "when: [{path: $.a[?(@.b == \"c\")], exists: true}]\n",
         "1:18",

@@ -248,7 +248,7 @@ fn mistakes_in_a_group_are_all_shown() {
     for expected in [
         "nobody",
         "write `$.name`",
-        "`config` means something else already",
+        "`config` is a child already",
         "there is no child or input `nothing`",
     ] {
         assert!(found.iter().any(|problem| problem.contains(expected)), "{expected}: {found:#?}");

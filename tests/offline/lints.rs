@@ -280,7 +280,7 @@ fn warnings_are_shown_and_count_only_where_one_is_strict() {
         "{error}"
     );
     assert!(error.contains("--> templates/a.yaml:4:31"), "{error}");
-    assert!(error.contains("\nwarning: 1 warning\n") && !error.contains("error"), "{error}");
+    assert!(error.contains("\n1 warning\n") && !error.contains("error"), "{error}");
     let (code, out, error) = run(folder.path(), &["check", "--strict"]);
     assert_eq!((code, out.as_str()), (3, ""), "{error}");
 }
@@ -317,7 +317,7 @@ fn what_an_example_makes_illegal_is_shown_where_the_template_writes_it() {
     let (code, _, error) = run(folder(&files).path(), &["check"]);
     assert_eq!(code, 3);
     assert!(
-        error.contains("error[child-is-parent]: `a` is the parent itself: App.x.io default/one"),
+        error.contains("error[own-parent]: `a` renders App.x.io default/one, its own parent"),
         "{error}"
     );
     assert!(error.contains("templates/a.yaml:4:3"), "{error}");

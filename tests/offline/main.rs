@@ -6,6 +6,7 @@
 )]
 
 mod check;
+mod codes;
 mod commands;
 mod graph;
 mod groups;
@@ -13,6 +14,7 @@ mod inputs;
 mod lints;
 mod new;
 mod policies;
+mod problems;
 mod program;
 mod reference;
 mod scenarios;

@@ -81,7 +81,7 @@ fn each_child_is_treated_as_its_policies_say() {
 #[test]
 fn mistakes_in_policies_are_told_where_they_are() {
     for (child, kind, told) in [
-        ("update: always", "Secret", "rules/a.yaml:6:30: expected one of"),
+        ("update: always", "Secret", "rules/a.yaml:6:30: expected `apply` or"),
         ("generate: {a: {}}", "ConfigMap", "`c` is not one Secret"),
         (
             "generate: {a: {length: 4}}",
@@ -95,7 +95,7 @@ fn mistakes_in_policies_are_told_where_they_are() {
             "Secret\\nmetadata: {name: \\\"{{ parent.metadata.name }}\\\"}\\ntype: x\\n#",
             "`c` may be adopted, and its name is computed",
         ),
-        ("onRemove: {unwanted: keep}", "Secret", "expected one of"),
+        ("onRemove: {unwanted: keep}", "Secret", "expected `delete` or"),
         ("onRemove: {parentGone: orphan}", "Secret", "unknown field `parentGone`"),
     ] {
         let rule = format!(

@@ -1,9 +1,11 @@
 //! The JSON Schema and the reference page say what the program does.
 
-use kubewright::rule;
+use crate::commands::run;
 use kubewright::yaml::{self, Limits};
+use kubewright::{rule, template};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 
 /// As much of JSON Schema as ours uses; the first violation, with its path.
 fn violation(schema: &Value, root: &Value, value: &Value, path: &str) -> Option<String> {
@@ -114,11 +116,17 @@ fn what_the_compiler_refuses_as_a_shape_the_schema_refuses_too() {
 }
 
 #[test]
-fn the_reference_page_is_what_the_program_says() {
-    let path = "docs/RULES.md";
-    if std::env::var_os("KUBEWRIGHT_UPDATE").is_some() {
-        fs::write(path, rule::reference()).unwrap();
+fn the_reference_pages_are_what_the_program_says() {
+    for (path, option, text) in [
+        ("docs/RULES.md", "--markdown", rule::reference()),
+        ("docs/TEMPLATES.md", "--templates", template::reference()),
+    ] {
+        if std::env::var_os("KUBEWRIGHT_UPDATE").is_some() {
+            fs::write(path, &text).unwrap();
+        }
+        let page = fs::read_to_string(path).unwrap();
+        assert!(page == text, "{path} is stale: run the tests with KUBEWRIGHT_UPDATE=1");
+        let (code, out, _) = run(Path::new("."), &["schema", option]);
+        assert_eq!((code, out == page), (0, true), "kubewright schema {option}");
     }
-    let page = fs::read_to_string(path).unwrap();
-    assert!(page == rule::reference(), "{path} is stale: run the tests with KUBEWRIGHT_UPDATE=1");
 }

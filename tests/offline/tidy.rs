@@ -24,7 +24,7 @@ fn walk(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
 }
 
 /// The program's own files: without those that are compiled for tests only.
-fn program() -> Vec<(PathBuf, String)> {
+pub(crate) fn program() -> Vec<(PathBuf, String)> {
     let all = sources("src");
     let for_tests: Vec<PathBuf> =
         all.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
@@ -44,7 +44,7 @@ fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
 }
 
 /// Without the tests at the end.
-fn code(text: &str) -> &str {
+pub(crate) fn code(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 

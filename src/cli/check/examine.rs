@@ -5,11 +5,11 @@
 use crate::cli::kinds::Known;
 use crate::cli::preview::Preview;
 use crate::object::Gvk;
-use crate::path::{Location, Step};
+use crate::path::Step;
 use crate::problem::Problem;
 use crate::render::DesiredChild;
-use crate::rule::lint::naming;
 use crate::rule::{Example, Loaded, Rule, StatusRule};
+use crate::schema::naming;
 use crate::schema::{Finding, check_object, check_status, rule_findings};
 use crate::source::Place;
 use serde_json::Value;
@@ -59,10 +59,16 @@ pub(super) fn examine(loaded: &Loaded, kinds: &Known) -> Examined {
 }
 
 impl Examined {
-    /// A template that several rules share tells its mistakes several times.
+    /// A template that several rules share tells its mistakes several times; and what can never be there is undefined
+    /// in every example.
     fn note(&mut self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
-            if !self.problems.contains(&problem) {
+            let same_place = |other: &&Problem| other.place == problem.place;
+            let known = self.problems.iter().filter(same_place).any(|other| {
+                *other == problem
+                    || (other.code == "impossible-path" && problem.code == "template-undefined")
+            });
+            if !known {
                 self.problems.push(problem);
             }
         }
@@ -99,9 +105,9 @@ impl Examined {
     fn object(&mut self, object: &Value, kinds: &Known, place: impl Fn(&Finding) -> Option<Place>) {
         let Some(gvk) = Gvk::of(object) else { return };
         self.knows(&gvk, kinds);
-        let of_types = check_object(&kinds.types, object).into_iter().flatten();
-        let is_defined = kinds.types.kind(&gvk).is_some();
-        for finding in of_types.chain(naming::of_object(&gvk, object, is_defined)) {
+        let findings = check_object(&kinds.types, object)
+            .unwrap_or_else(|| naming::of_object(&gvk, object, false));
+        for finding in findings {
             self.finding(&gvk.kind, &finding, place(&finding));
         }
     }
@@ -122,7 +128,9 @@ impl Examined {
         }
         if let Some(status) = &rule.status {
             let Some(gvk) = Gvk::of(&example.object) else { return };
-            for finding in check_status(&kinds.types, &gvk, &preview.status_fields()) {
+            let (fields, problems) = preview.status();
+            self.note(problems);
+            for finding in check_status(&kinds.types, &gvk, &fields) {
                 let place = place_in_status(status, &finding);
                 self.finding(&gvk.kind, &finding, Some(place));
             }
@@ -130,14 +138,6 @@ impl Examined {
     }
 
     fn child(&mut self, preview: &Preview<'_>, child: &DesiredChild, kinds: &Known) {
-        if preview.is_parent(child) {
-            let name = Location::root().child("metadata").child("name");
-            let message = format!("`{}` is the parent itself: {}", child.child, child.id);
-            let problem = Problem::new("child-is-parent", message);
-            let problem = problem
-                .hint("a child needs a name of its own, such as `{{ parent.metadata.name }}-copy`");
-            self.note([Problem { place: preview.place_of(child, &name), ..problem }]);
-        }
         self.object(&child.object, kinds, |finding| preview.place_of(child, &finding.path));
     }
 }

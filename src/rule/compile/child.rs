@@ -11,7 +11,7 @@ use crate::rule::mention::{Mention, Subject, Use};
 use crate::rule::policy_file::Characters;
 use crate::rule::{ignore, kinds};
 use crate::source::Place;
-use crate::template::DocumentsTemplate;
+use crate::template::{DocumentsTemplate, nearest_file};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl Compiler<'_> {
 
     fn no_template(&mut self, name: &str, span: &std::ops::Range<usize>) {
         let known: Vec<&str> = self.files.keys().map(String::as_str).collect();
-        let hint = match nearest(name, &known) {
+        let hint = match nearest_file(name, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() => {
                 "the template folder is empty or not there; --templates names it".into()
@@ -113,9 +113,12 @@ impl Compiler<'_> {
             file.kinds.iter().map(|kind| self.gvk(&kind.api_version, &kind.kind)).collect();
         let declared: Vec<Gvk> = declared.into_iter().collect::<Option<_>>()?;
         if stated.computed && declared.is_empty() {
-            let message =
-                format!("the template of `{}` does not state its kinds literally", file.id.value);
-            let hint = "list them: `kinds: [{apiVersion: …, kind: …}]`";
+            let id = &file.id.value;
+            let message = match stated.lacks {
+                Some(key) => format!("the template of `{id}` has no line that starts with `{key}`"),
+                None => format!("the template of `{id}` computes what kind it renders"),
+            };
+            let hint = "write `apiVersion: …` and `kind: …` as lines at the top of each document, or list what it may render: `kinds: [{apiVersion: …, kind: …}]`";
             self.note("computed-kind", &file.id.span, message, Some(hint));
             return None;
         }
@@ -129,17 +132,26 @@ impl Compiler<'_> {
         needs.into_iter().collect()
     }
 
+    /// The child or input that was probably meant, else all.
+    fn hint_for_child(&self, id: &str) -> String {
+        let known: Vec<&str> = self.ids.iter().chain(&self.inputs).copied().collect();
+        match nearest(id, &known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        }
+    }
+
     fn need(&mut self, file: &ChildFile, need: &NeedFile) -> Option<Need> {
         let id = need.id.value.as_str();
         if id == file.id.value {
-            self.note("needs-itself", &need.id.span, format!("`{id}` needs itself"), None);
+            let message = format!("`{id}` needs itself");
+            self.note("needs-itself", &need.id.span, message, Some("leave it out"));
             return None;
         }
         if !self.ids.contains(id) && !self.inputs.contains(id) {
-            let known: Vec<&str> = self.ids.iter().chain(&self.inputs).copied().collect();
-            let hint = nearest(id, &known).map(|near| format!("did you mean `{near}`?"));
+            let hint = self.hint_for_child(id);
             let message = format!("there is no child or input `{id}`");
-            self.note("unknown-child", &need.id.span, message, hint.as_deref());
+            self.note("unknown-child", &need.id.span, message, Some(&hint));
             return None;
         }
         self.used.insert(id.to_owned());

@@ -4,6 +4,7 @@ use super::{Compiler, RESERVED, Surroundings};
 use crate::comparison::{Comparison, Names, Reference, RootKind, WrittenReference};
 use crate::path::Path;
 use crate::problem::Problem;
+use crate::rule::comparison_file::from_offset;
 use crate::rule::compiled::GroupRule;
 use crate::rule::file::{ForEachFile, GroupFile};
 use crate::source::Place;
@@ -62,21 +63,31 @@ impl Compiler<'_> {
         if around.items.len() >= DEEPEST {
             self.note("nested-too-deep", span, format!("groups nest deeper than {DEEPEST}"), None);
         }
-        if !super::is_id(name) || (RESERVED.contains(&name) && name != "item") {
+        let reserved = RESERVED.contains(&name) && name != "item";
+        if reserved || !super::is_id(name) {
             let message = format!("`{name}` is no name for an item");
-            self.note(
-                "illegal-item",
-                span,
-                message,
-                Some("use a lower-case letter, then letters, digits and `_`"),
-            );
+            let hint = if reserved {
+                "it means something else in comparisons and templates: choose another"
+            } else {
+                "use a lower-case letter, then letters, digits and `_`"
+            };
+            self.note("illegal-item", span, message, Some(hint));
         }
-        if self.ids.contains(name)
-            || self.inputs.contains(name)
-            || around.items.iter().any(|item| item == name)
-        {
-            let message = format!("`{name}` means something else already");
-            self.note("duplicate-item", span, message, Some("name the item with `item`"));
+        let whose = if self.ids.contains(name) {
+            Some("a child")
+        } else if self.inputs.contains(name) {
+            Some("an input")
+        } else {
+            let around = around.items.iter().any(|item| item == name);
+            around.then_some("the item of a group around this one")
+        };
+        if let Some(whose) = whose {
+            let message = format!("`{name}` is {whose} already");
+            let hint = match &file.for_each.item {
+                Some(_) => "call the item something else",
+                None => "without a name the item is called `item`: name it with `item: …`",
+            };
+            self.note("duplicate-item", span, message, Some(hint));
         }
     }
 
@@ -96,8 +107,9 @@ impl Compiler<'_> {
                         .as_ref()
                         .filter(|_| about_of)
                         .map_or(&each.path.span, |of| &of.span);
-                    let problem = Problem::new("comparison", mistake.message);
-                    let problem = problem.at(Place::new(self.source, span.clone()));
+                    let problem = Problem::new(mistake.code, mistake.message);
+                    let span = from_offset(&self.source.text, span.clone(), mistake.offset);
+                    let problem = problem.at(Place::new(self.source, span));
                     self.problems.push(Problem { hint: mistake.hint, ..problem });
                 }
             })
@@ -109,7 +121,8 @@ impl Compiler<'_> {
         Path::parse(text)
             .map_err(|error| {
                 let problem = Problem::new("illegal-path", error.message);
-                let problem = problem.at(Place::new(self.source, span.clone()));
+                let span = from_offset(&self.source.text, span.clone(), Some(error.offset));
+                let problem = problem.at(Place::new(self.source, span));
                 self.problems.push(Problem { hint: error.hint, ..problem });
             })
             .ok()

@@ -8,7 +8,7 @@ use crate::rule::file::{BecauseFile, BodyFile, ConditionFile, StatusFile};
 use crate::source::Place;
 use crate::status::kind::{READY, RECONCILING, STALLED};
 use crate::template::Mode;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 impl Compiler<'_> {
@@ -21,14 +21,16 @@ impl Compiler<'_> {
     ) -> Option<StatusRule> {
         let fields = file.fields.as_ref().and_then(|fields| self.body(fields, Mode::Lenient));
         let prefix = file.prefix.as_ref().map_or("", |prefix| prefix.value.as_str());
-        let mut seen = BTreeSet::new();
+        let mut seen = BTreeMap::new();
         let conditions: Vec<_> = file
             .conditions
             .iter()
             .map(|condition| {
-                if !seen.insert(condition.kind.value.as_str()) {
-                    let message = format!("there are two conditions `{}`", condition.kind.value);
-                    self.note("duplicate-condition", &condition.kind.span, message, None);
+                let kind = &condition.kind;
+                if let Some(first) = seen.insert(kind.value.as_str(), &kind.span) {
+                    let message = format!("there are two conditions `{}`", kind.value);
+                    let hint = self.other_one(first);
+                    self.note("duplicate-condition", &kind.span, message, Some(&hint));
                 }
                 self.condition(condition, prefix, &top.names)
             })
@@ -86,9 +88,22 @@ impl Compiler<'_> {
             && word.value.chars().all(|c| c.is_ascii_alphanumeric());
         if !legal {
             let message = format!("`{}` is no {what} of a condition", word.value);
-            self.note("illegal-word", &word.span, message, Some("write one CamelCase word"));
+            let hint = match in_camel_case(&word.value) {
+                Some(word) => format!("write one CamelCase word: `{word}`"),
+                None => "write one CamelCase word".to_owned(),
+            };
+            self.note("illegal-word", &word.span, message, Some(&hint));
         }
     }
+}
+
+/// The same words as one, if it is a legal one.
+fn in_camel_case(text: &str) -> Option<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    let joined: String = words.map(capital).collect();
+    let legal = joined.starts_with(|c: char| c.is_ascii_uppercase()) && joined.len() <= 60;
+    legal.then_some(joined)
 }
 
 /// The keys that a body states plainly at its top: `phase: {{ … }}`.

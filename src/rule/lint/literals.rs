@@ -3,9 +3,9 @@
 //! In: what flows where in a rule. Out: a problem at each. Pure. What is computed is judged when an example is rendered.
 
 use super::flows::{Flows, kinds_of};
-use super::naming::{self, VALUE_HINT};
 use crate::object::Gvk;
 use crate::problem::Problem;
+use crate::schema::naming::{self, VALUE_HINT};
 use crate::template::Literal;
 
 /// Every literal that the server would refuse.

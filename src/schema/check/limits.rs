@@ -44,9 +44,22 @@ impl Checker {
 
     fn of_map(&mut self, limits: &Limits, map: &Map<String, Value>) {
         for name in limits.required.iter().filter(|name| !map.contains_key(name.as_str())) {
+            if self.is_meant(name) {
+                continue;
+            }
             self.below(name.as_str(), |checker| checker.note("missing-field", "is missing", None));
         }
         self.size(limits.entries, map.len(), "entries");
+    }
+
+    /// Whether an unknown field of this map is probably this one, and was told so.
+    fn is_meant(&self, name: &str) -> bool {
+        let hint = format!("did you mean `{name}`?");
+        self.findings.iter().rev().any(|finding| {
+            finding.code == "unknown-field"
+                && finding.hint.as_deref() == Some(&hint)
+                && finding.path.steps().split_last().is_some_and(|(_, above)| above == self.at)
+        })
     }
 
     fn of_text(&mut self, limits: &Limits, text: &str) {

@@ -50,14 +50,31 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     (
         "{% include '../known.yaml' %}",
-        &["t:1:12: no template `../known.yaml` (names are relative to the folder of templates)"],
+        &[
+            "t:1:12: no template `../known.yaml` (did you mean `known.yaml`? names are relative to the folder of templates)",
+        ],
     ),
     ("{% include 'gone.yaml' ignore missing %}", &[]),
     ("{% include ['gone.yaml', 'known.yaml'] %}", &[]),
-    ("{% include x %}", &["t:1:4: `include` needs the name of a template in quotes"]),
-    ("{% extends 'a' ~ x %}", &["t:1:4: `extends` needs the name of a template in quotes"]),
-    ("{% import x as y %}", &["t:1:4: `import` needs the name of a template in quotes"]),
-    ("{{ __step }}", &["t:1:4: names that begin with `__` are reserved"]),
+    (
+        "{% include x %}",
+        &[
+            "t:1:4: `include` needs the name of a template in quotes (choose between several with `{% if … %}`)",
+        ],
+    ),
+    (
+        "{% extends 'a' ~ x %}",
+        &[
+            "t:1:4: `extends` needs the name of a template in quotes (choose between several with `{% if … %}`)",
+        ],
+    ),
+    (
+        "{% import x as y %}",
+        &[
+            "t:1:4: `import` needs the name of a template in quotes (choose between several with `{% if … %}`)",
+        ],
+    ),
+    ("{{ __step }}", &["t:1:4: names that begin with `__` are reserved (choose another name)"]),
     ("a: \u{10fe00}", &["t:1:4: this character is reserved for placeholders"]),
     (
         "{% macro m(a) %}{{ caller() }}{% endmacro %}{{ m(1) }}{% for x in y recursive %}{{ loop(x) }}{% endfor %}",
@@ -78,7 +95,7 @@ fn what_cannot_be_parsed_has_the_place_of_the_parser() {
     let table = [
         ("a: {{ x", "t:1:"),
         ("a: 1\nb: {{ x.. }}", "t:2:9"),
-        ("{% if x %}\na: 1\n", "t:2:"),
+        ("{% if x %}\na: 1\n", "t:1:4"),
         ("a: 1\n{% endif %}", "t:2:4"),
         ("a: 1\nb: {{ 'x }}", "t:2:"),
         ("a: {% nope %}", "t:1:7"),

@@ -56,12 +56,9 @@ fn errors_of_the_engine_have_the_innermost_place() {
     let table = [
         ("outer.yaml", "inner.yaml:2:7: `parent.spec.y.z` is undefined"),
         ("macro.yaml", "lib.yaml:2:4: `x.y.z` is undefined"),
-        (
-            "type.yaml",
-            "type.yaml:2:7: tried to use + operator on unsupported types string and number",
-        ),
+        ("type.yaml", "type.yaml:2:7: `+` is not possible with a text and a number"),
         ("fail.yaml", "fail.yaml:3:4: x must not be a"),
-        ("method.yaml", "method.yaml:1:20: string has no method named upper"),
+        ("method.yaml", "method.yaml:1:20: a text has no method `upper`"),
         ("filter.yaml", "filter.yaml:2:29: this is no base64"),
         ("field.yaml", "field.yaml:1:7: `parent.spec.x.y.z` is undefined"),
     ];

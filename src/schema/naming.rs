@@ -5,9 +5,9 @@
 //!
 //! Kinds of other API servers have rules of their own; only built-in kinds, and those of a definition at hand, are judged.
 
+use super::Finding;
 use crate::object::{Gvk, metadata};
 use crate::path::Location;
-use crate::schema::Finding;
 use serde_json::{Map, Value};
 
 /// What a name may look like.
@@ -204,7 +204,7 @@ fn labels(map: &Map<String, Value>, at: &Location, findings: &mut Vec<Finding>) 
 }
 
 /// What helps where a value is not fit to be that of a label.
-pub(super) const VALUE_HINT: &str =
+pub(crate) const VALUE_HINT: &str =
     "an annotation takes any text; the filter `dns_label` makes a legal value of it";
 
 fn finding(path: Location, code: &'static str, message: String, hint: Option<&str>) -> Finding {
