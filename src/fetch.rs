@@ -230,5 +230,5 @@ pub fn fetch(
     let (ours, others): (Vec<_>, Vec<_>) = marked.partition(|live| live.not_ours(&owner).is_none());
     let lost = others.into_iter().filter(|live| live.lacks_entry(&owner)).map(named).collect();
     let children = ours.into_iter().map(named).collect();
-    Observed { parent, children, lost, inputs }
+    Observed { parent, children, inputs, lost }
 }

@@ -84,7 +84,7 @@ pub fn inherited(managed_fields: &Value, manager: &str, api_version: &str) -> Va
     for (holder, entry) in managers(managed_fields) {
         let version = entry.get("apiVersion").and_then(Value::as_str);
         let stays = !holder.subresource.is_empty()
-            || COMPONENTS.contains(&&*holder.manager)
+            || COMPONENTS.contains(&holder.manager)
             || version != Some(api_version);
         let Some(theirs) = entry.get("fieldsV1").filter(|_| !stays) else {
             after.push(entry.clone());
