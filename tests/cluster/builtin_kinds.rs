@@ -14,7 +14,7 @@ metadata: {name: builtin-kinds}
 spec:
   parent: {apiVersion: tests.kubewright.io/v1, kind: GlobalEverything}
   children:
-    - {id: all, template: all.yaml}
+    - {id: all, template: all.yaml, onRemove: delete}
     - {id: round, template: round.yaml}
 ";
 
