@@ -181,13 +181,12 @@ pub async fn act(
     if may_prune && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
             let stays = live.mark.as_ref().is_some_and(|mark| mark.stays);
-            let result = match restraints.holds_deletion(live, begun) {
-                Some(refusal) => Err(refusal),
-                None => {
-                    let result = remove::remove(cluster, live, stays).await;
-                    restraints.note_deletion(live, &result, Instant::now());
-                    result
-                }
+            let result = if let Some(refusal) = restraints.holds_deletion(live, begun) {
+                Err(refusal)
+            } else {
+                let result = remove::remove(cluster, live, stays).await;
+                restraints.note_deletion(live, &result, Instant::now());
+                result
             };
             pruned.push((live.id.clone(), result));
         }
@@ -363,6 +362,8 @@ async fn write(
     let written = if force {
         cluster.apply(child, &forced, owner.manager, true).await
     } else {
+        let fields = live.entry(owner.manager).and_then(|entry| entry.fields()).unwrap_or_default();
+        let body = owned::spelled_as_found(body, &fields, live.value());
         match cluster.apply(child, &with_uid(body, uid), owner.manager, false).await {
             // Fields that were ours and that somebody changed meanwhile are drift; others are not ours to take.
             Err(Refusal { class: Class::Held(fields), .. }) => {

@@ -175,12 +175,8 @@ pub fn compare<'a>(
 /// What an answer of the server leaves to remember.
 pub fn memo_of(child: &DesiredChild, live: &Live, manager: &str) -> Option<Memo> {
     let entry = live.entry(manager)?;
-    Some(Memo {
-        uid: live.stored.uid.clone(),
-        intent: child.intent,
-        judged: live.stored.resource_version,
-        owned: owned::Memo::of(&child.object, &entry, live.value(), &child.ignored)?,
-    })
+    let owned = owned::Memo::of(&child.object, &entry, live.value(), &child.ignored)?;
+    Some(memo_with(child, live, owned))
 }
 
 /// What an object of ours needs; and its memo, if that changed.
@@ -223,13 +219,19 @@ pub(crate) fn differs(
         (Some(entry), _) if entry.api_version != child.gvk.api_version() => {
             (Action::Apply(Reason::Version), None)
         }
+        // Somebody applied this intent already: another replica, or we, and the answer was lost.
+        (_, memo)
+            if memo.is_none_or(|memo| memo.intent != child.intent)
+                && marked == Some(child.intent) =>
+        {
+            by_matching(child, live, manager)
+        }
         (_, Some(memo)) if memo.intent != child.intent => (Action::Apply(Reason::Intent), None),
         (_, Some(memo)) => match memo.owned.drift(entry.as_ref(), live.value(), &child.ignored) {
             Drift::None => (Action::Keep, Some(Memo { judged: version, ..memo.clone() })),
-            Drift::Values => (Action::Apply(Reason::Drift), None),
+            Drift::Values => unless_respelled(child, live, Some(memo), manager),
             Drift::Ownership => by_matching(child, live, manager),
         },
-        (_, None) if marked == Some(child.intent) => by_matching(child, live, manager),
         (_, None) => (Action::Apply(Reason::Intent), None),
     }
 }
@@ -243,7 +245,34 @@ fn by_matching(child: &DesiredChild, live: &Live, manager: &str) -> (Action, Opt
     });
     match memo_of(child, live, manager).filter(|_| covered) {
         Some(memo) => (Action::Keep, Some(memo)),
+        None => unless_respelled(child, live, None, manager),
+    }
+}
+
+/// Values of ours that somebody only spelled anew are left so: to fight over the spelling would be without end.
+fn unless_respelled(
+    child: &DesiredChild,
+    live: &Live,
+    before: Option<&Memo>,
+    manager: &str,
+) -> (Action, Option<Memo>) {
+    let entry = live.entry(manager);
+    let before = before.map(|memo| &memo.owned);
+    let accepted = entry.and_then(|entry| {
+        owned::Memo::respelled(before, &child.object, &entry, &live.whole(), &child.ignored)
+    });
+    match accepted {
+        Some(owned) => (Action::Keep, Some(memo_with(child, live, owned))),
         None => (Action::Apply(Reason::Drift), None),
+    }
+}
+
+fn memo_with(child: &DesiredChild, live: &Live, owned: owned::Memo) -> Memo {
+    Memo {
+        uid: live.stored.uid.clone(),
+        intent: child.intent,
+        judged: live.stored.resource_version,
+        owned,
     }
 }
 

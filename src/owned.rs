@@ -18,6 +18,7 @@ pub mod memo;
 pub mod mend;
 pub mod path;
 pub mod projection;
+mod respelled;
 mod trail;
 pub mod transfer;
 
@@ -28,10 +29,11 @@ pub use ignore::{Ignored, Spot, without_ignored};
 pub use intent::{INTENT_ANNOTATION, Mistake, canonical, intent_hash, intent_mark, marked_hash};
 pub use matching::{Matching, Mismatch, covers_part, matches};
 pub use memo::{Drift, Memo};
-pub use mend::{emptied_to_null, mended};
+pub use mend::{Mend, emptied_to_null, mended};
 pub use path::{FieldPath, Key, Step};
 pub use projection::{project, project_part};
-pub use transfer::{inherited, taken_over};
+pub use respelled::spelled_as_found;
+pub use transfer::{inherited, revived, taken_over};
 
 #[cfg(test)]
 mod generated;

@@ -80,6 +80,13 @@ impl Refusal {
         Self::read(error, Texts::Hidden)
     }
 
+    /// The version in which somebody's entry of managedFields speaks although it is not served any more, if that is why an
+    /// apply was refused.
+    pub fn dead_version(&self) -> Option<&str> {
+        let (_, version) = self.message.split_once(DEAD_VERSION)?;
+        version.split_whitespace().next()
+    }
+
     /// Something that is judged again in a moment.
     pub fn stale(message: &str) -> Self {
         Self { class: Class::Stale, message: message.to_owned() }
@@ -191,7 +198,12 @@ fn classify(answer: &Answer<'_>) -> Refusal {
 fn is_typed_mistake(message: &str) -> bool {
     message.starts_with("failed to create typed patch object")
         || message.starts_with("failed to convert new object")
+        || message.contains(DEAD_VERSION)
 }
+
+/// An entry of managedFields speaks of a version that is not served any more: the server cannot convert it, and answers every
+/// apply of that object with 500.
+const DEAD_VERSION: &str = "to an invalid group/version: ";
 
 fn has_cause(answer: &Answer<'_>, reason: &str) -> bool {
     answer.causes.iter().any(|(cause, ..)| *cause == reason)
@@ -244,6 +256,12 @@ mod tests {
             (422, "Invalid", "field is immutable", Class::Permanent),
             (400, "BadRequest", "no", Class::Permanent),
             (500, "", typed, Class::Permanent),
+            (
+                500,
+                "",
+                "request to convert CR to an invalid group/version: a/v1beta1",
+                Class::Permanent,
+            ),
             (500, "InternalError", "etcdserver: leader changed", Class::Transient(None)),
             (503, "ServiceUnavailable", "apiserver is shutting down", Class::Transient(None)),
             (0, "", "", Class::Transient(None)),

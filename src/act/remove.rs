@@ -5,7 +5,7 @@
 
 use crate::cluster::{Cluster, Deleted};
 use crate::fetch::Live;
-use crate::marks::PREFIX;
+use crate::marks::{Mark, PREFIX};
 use crate::refusal::{Class, Refusal};
 use serde_json::{Map, Value, json};
 
@@ -44,7 +44,7 @@ fn without_marks(live: &Live) -> Value {
     };
     let mut metadata = json!({"labels": marks("labels"), "annotations": marks("annotations")});
     let owners = object["metadata"]["ownerReferences"].as_array();
-    let parent = live.mark.as_ref().and_then(|mark| mark.parent_id());
+    let parent = live.mark.as_ref().and_then(Mark::parent_id);
     let is_parent = |owner: &&Value| {
         parent.as_ref().is_some_and(|parent| {
             owner["kind"] == *parent.kind.kind.as_str() && owner["name"] == *parent.name

@@ -72,6 +72,22 @@ impl FieldSet {
         })
     }
 
+    /// Owns the value at a path as a whole, besides what it owns.
+    pub(super) fn add(&mut self, path: &[Step]) {
+        let Some((step, rest)) = path.split_first() else { return };
+        let place = self.children.binary_search_by(|child| child.step.order(step));
+        let at = match place {
+            Ok(at) => at,
+            Err(at) => {
+                let mut children = std::mem::take(&mut self.children).into_vec();
+                children.insert(at, Child { step: step.clone(), below: Self::default() });
+                self.children = children.into_boxed_slice();
+                at
+            }
+        };
+        self.children[at].below.add(rest);
+    }
+
     /// As `FieldsV1`, without the `.` entries.
     pub(super) fn to_fields_v1(&self) -> Value {
         let children = self.children.iter();
@@ -394,6 +410,17 @@ mod tests {
             !FieldSet::default().touches(&path(&["f:spec"]), &object),
             "an empty entry owns nothing"
         );
+    }
+
+    #[test]
+    fn a_place_is_added_in_order() {
+        let mut fields = set(&json!({"f:spec": {"f:b": {}}}));
+        for path in [["spec", "c"], ["spec", "a"], ["spec", "b"], ["data", "x"]] {
+            fields.add(&path.map(Step::field));
+        }
+        let wanted =
+            set(&json!({"f:data": {"f:x": {}}, "f:spec": {"f:a": {}, "f:b": {}, "f:c": {}}}));
+        assert_eq!(fields, wanted);
     }
 
     #[test]

@@ -6,7 +6,9 @@
 use super::entry::Entry;
 use super::fields::FieldSet;
 use super::ignore::Ignored;
+use super::matching::{Matching, matches};
 use super::projection::project;
+use super::respelled::{at, at_mut, respelled};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -44,6 +46,42 @@ impl Memo {
         fields.hollow_where_absent(Some(live));
         let projection = project(&fields, live, ignored);
         Some(Self { fields: Arc::new(fields), fingerprint: entry.fingerprint, projection })
+    }
+
+    /// What to remember if others did nothing but spell our values anew (see [`super::respelled`]): those count as they are
+    /// now, so that the next change of them is seen. `None` if anything else of ours was lost, or changed since `before`.
+    pub fn respelled(
+        before: Option<&Self>,
+        intent: &Value,
+        entry: &Entry<'_>,
+        live: &Value,
+        ignored: &Ignored,
+    ) -> Option<Self> {
+        let owned = entry.fields()?;
+        let Matching::Differs(mismatches) = matches(intent, &owned, live, ignored) else {
+            return None;
+        };
+        let places = respelled(intent, live, &mismatches)?;
+        let fields = if let Some(before) = before {
+            let mut as_we_wanted = live.clone();
+            for place in &places {
+                *at_mut(&mut as_we_wanted, place)? = at(intent, place)?.clone();
+            }
+            if project(&before.fields, &as_we_wanted, ignored) != before.projection {
+                return None;
+            }
+            Arc::clone(&before.fields)
+        } else {
+            let mut fields = owned;
+            fields.presence_where_empty(intent);
+            fields.hollow_where_absent(Some(live));
+            for place in &places {
+                fields.add(place.steps());
+            }
+            Arc::new(fields)
+        };
+        let projection = project(&fields, live, ignored);
+        Some(Self { fields, fingerprint: entry.fingerprint, projection })
     }
 
     /// Compares with how the object and our entry are now. `ignored` must be what it was.
@@ -98,6 +136,31 @@ mod tests {
         assert_eq!(is(&less, json!({"a": 1, "b": 2})), Drift::Ownership, "and back");
         let wiped = json!({"metadata": {}, "spec": {"a": 1, "b": 2}});
         assert_eq!(drift(&wanted, &before, &wiped), Drift::Ownership);
+    }
+
+    #[test]
+    fn a_value_that_others_spell_anew_is_accepted_and_watched_further() {
+        let wanted = json!({"every": "1h", "b": "x"});
+        let intent = json!({ "spec": wanted });
+        let nothing = Ignored::default();
+        let before = object(&json!({"f:every": {}, "f:b": {}}), &wanted);
+        let memo = Memo::of(&intent, &entry(&before).unwrap(), &before, &nothing).unwrap();
+        let lost =
+            |every: &str, b: &str| object(&json!({"f:b": {}}), &json!({"every": every, "b": b}));
+        let accept = |memo: Option<&Memo>, live: &Value| {
+            Memo::respelled(memo, &intent, &entry(live).unwrap(), live, &nothing)
+        };
+        let anew = lost("1h0m0s", "x");
+        for accepted in [accept(Some(&memo), &anew), accept(None, &anew)] {
+            let accepted = accepted.unwrap();
+            assert_eq!(accepted.drift(entry(&anew).as_ref(), &anew, &nothing), Drift::None);
+            let other = lost("2h", "x");
+            assert_eq!(accepted.drift(entry(&other).as_ref(), &other, &nothing), Drift::Values);
+            assert!(accept(Some(&accepted), &other).is_none());
+        }
+        assert!(accept(Some(&memo), &lost("2h", "x")).is_none());
+        assert!(accept(Some(&memo), &lost("1h0m0s", "y")).is_none(), "something else changed too");
+        assert!(accept(Some(&memo), &before).is_none(), "nothing was lost");
     }
 
     #[test]

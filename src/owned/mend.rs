@@ -122,7 +122,7 @@ impl Mending<'_> {
                 continue;
             }
             let collides = |at: &usize| collide(element, &live[*at], &keys, &complaints);
-            if let Some(found) = free.iter().position(|at| collides(at)) {
+            if let Some(found) = free.iter().position(collides) {
                 let position = free.remove(found);
                 list[position] = rekeyed(&live[position], element, &keys);
             }

@@ -63,7 +63,7 @@ pub fn taken_over(
             after.push(one.1.clone());
         }
     }
-    changed.then(|| Value::Array(after))
+    changed.then_some(Value::Array(after))
 }
 
 /// Parts of Kubernetes itself, which write beside whoever made an object.
@@ -84,7 +84,7 @@ pub fn inherited(managed_fields: &Value, manager: &str, api_version: &str) -> Va
     for (holder, entry) in managers(managed_fields) {
         let version = entry.get("apiVersion").and_then(Value::as_str);
         let stays = !holder.subresource.is_empty()
-            || COMPONENTS.contains(&&*holder.manager)
+            || COMPONENTS.contains(&holder.manager)
             || version != Some(api_version);
         let Some(theirs) = entry.get("fieldsV1").filter(|_| !stays) else {
             after.push(entry.clone());
@@ -106,6 +106,20 @@ pub fn inherited(managed_fields: &Value, manager: &str, api_version: &str) -> Va
     }
     after.push(entry(manager, api_version, &fields));
     Value::Array(after)
+}
+
+/// `managedFields` in which entries speak of the fields in a version that is served, instead of one that is not any more and
+/// for which the server refuses every apply of the object. `None` if no entry is of that version.
+pub fn revived(managed_fields: &Value, dead: &str, api_version: &str) -> Option<Value> {
+    let mut entries = managed_fields.clone();
+    let mut found = false;
+    for entry in entries.as_array_mut().into_iter().flatten() {
+        if entry.get("apiVersion").is_some_and(|version| version == dead) {
+            entry["apiVersion"] = json!(api_version);
+            found = true;
+        }
+    }
+    found.then_some(entries)
 }
 
 fn entry(manager: &str, api_version: &str, fields: &Value) -> Value {
@@ -243,6 +257,14 @@ mod tests {
         let copy = by("kubectl-create", "Update", &marked(&json!({"f:data": {"f:a": {}}})));
         let made = by(US, "Apply", &marks());
         assert_eq!(after(std::slice::from_ref(&copy), None), Some(json!([made, copy])));
+    }
+
+    #[test]
+    fn entries_in_a_version_that_is_gone_are_revived() {
+        let entry = |version: &str| json!([{"manager": "x", "apiVersion": version, "fieldsV1": {"f:a": {}}}]);
+        assert_eq!(revived(&entry("a/v1beta1"), "a/v1beta1", "a/v1"), Some(entry("a/v1")));
+        assert_eq!(revived(&entry("a/v1"), "a/v1beta1", "a/v1"), None);
+        assert_eq!(revived(&json!(null), "a/v1beta1", "a/v1"), None);
     }
 
     #[test]

@@ -54,7 +54,10 @@ pub(crate) async fn workloads_come_to_life_and_go_away() {
     assert!(left.items.iter().all(|pod| pod.metadata.namespace.as_deref() != Some(NAMESPACE)));
     let volumes = Api::<PersistentVolume>::all(client);
     for volume in volumes.list(&ListParams::default()).await.expect("volumes") {
-        gone(&volumes, volume.meta()).await;
+        let claim = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
+        if claim.is_some_and(|claim| claim.namespace.as_deref() == Some(NAMESPACE)) {
+            gone(&volumes, volume.meta()).await;
+        }
     }
 }
 

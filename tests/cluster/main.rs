@@ -8,6 +8,8 @@
     reason = "a test program; the lints know only functions that are marked as tests"
 )]
 
+mod builtin_kinds;
+mod concurrency;
 mod control_plane;
 mod dev;
 mod groups;
@@ -87,7 +89,14 @@ fn usual_life() -> Vec<Trial> {
 /// What goes wrong, and what becomes of it.
 fn trouble_of_all_sorts() -> Vec<Trial> {
     trials![
+        concurrency::two_controllers_do_not_disturb_each_other,
+        concurrency::five_edits_in_a_second_end_with_the_last,
+        concurrency::there_and_back_is_where_it_began,
+        concurrency::answers_that_are_lost_cost_nothing_but_time,
+        concurrency::a_controller_that_is_cut_off_leaves_nothing_half_done,
+        builtin_kinds::are_created_with_one_call_and_left_alone,
         traps::every_trap_of_the_catalogue,
+        traps::a_version_that_is_gone_blocks_nothing,
         trouble::a_template_error_names_its_place_and_stops_only_its_parent,
         trouble::of_two_parents_the_first_keeps_the_child_and_the_second_says_who_has_it,
         wake::a_stripped_label_comes_back_with_one_write,

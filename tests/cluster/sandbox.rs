@@ -44,6 +44,11 @@ impl Sandbox {
         Self::with_folder(name, folder(rule, templates)).await
     }
 
+    /// The same without a controller yet.
+    pub(crate) async fn at_rest_with(name: &str, rule: &str, templates: &[(&str, &str)]) -> Self {
+        Self::at_rest(name, folder(rule, templates)).await
+    }
+
     /// The same with a controller that may do only what [`Sandbox::allow`] allowed.
     pub(crate) async fn limited(
         name: &str,
@@ -113,14 +118,28 @@ impl Sandbox {
 
     /// Starts a controller, as a freshly started process would.
     pub(crate) fn start(&mut self) {
-        let client = world().client_as(&self.agent, self.user.as_deref());
+        self.start_with(world().client_as(&self.agent, self.user.as_deref()));
+    }
+
+    /// The same with a client of the test's own.
+    pub(crate) fn start_with(&mut self, client: Client) {
+        self.controller = Some(self.another(client));
+    }
+
+    /// One more controller of the same installation, which the sandbox does not look after.
+    pub(crate) fn another(&self, client: Client) -> controller::Running {
         let options = controller::Options {
             installation: self.namespace.clone(),
             ..controller::Options::default()
         };
         let controller = Controller::new(client, options);
         controller.set_rules(&self.rules());
-        self.controller = Some(controller.start());
+        controller.start()
+    }
+
+    /// Ends the controller in the middle of whatever it does, as a crash would.
+    pub(crate) fn cut_off(&mut self) {
+        drop(self.controller.take());
     }
 
     /// Stops it.

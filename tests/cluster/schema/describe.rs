@@ -44,6 +44,8 @@ impl Description {
             let parts: Vec<&str> = path.split('/').collect();
             let api_version = match parts.as_slice() {
                 ["api", version] => (*version).to_owned(),
+                // What other tests bring comes and goes while we look.
+                ["apis", group, _] if group.ends_with("kubewright.io") => continue,
                 ["apis", group, version] => format!("{group}/{version}"),
                 _ => continue,
             };

@@ -58,6 +58,24 @@ async fn kind(client: &Client, kind: &str, properties: &Value) {
     install_crd(client, &crd).await;
 }
 
+/// The kind `Aging` in these versions, the last of which is stored.
+pub(crate) async fn aging(client: &Client, versions: &[&str]) {
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let schema = json!({"type": "object", "properties": {"spec": any}});
+    let version = |name: &&str| {
+        json!({"name": name, "served": true, "storage": versions.last() == Some(name),
+               "schema": {"openAPIV3Schema": schema}})
+    };
+    let versions: Vec<Value> = versions.iter().map(version).collect();
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("agings.{TEST_GROUP}")},
+        "spec": {"group": TEST_GROUP, "scope": "Namespaced",
+            "names": {"plural": "agings", "kind": "Aging"}, "versions": versions},
+    });
+    install_crd(client, &crd).await;
+}
+
 /// A change that admission makes to every `ConfigMap` of one name.
 pub(crate) struct Policy {
     pub(crate) name: &'static str,

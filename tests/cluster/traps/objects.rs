@@ -43,12 +43,7 @@ impl Named {
     }
 
     pub(crate) fn api(&self, sandbox: &Sandbox) -> Api<DynamicObject> {
-        self.api_of(sandbox, &self.gvk)
-    }
-
-    fn api_of(&self, sandbox: &Sandbox, gvk: &GroupVersionKind) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk(gvk);
-        Api::namespaced_with(sandbox.client.clone(), &sandbox.namespace, &resource)
+        api_of(sandbox, &self.gvk)
     }
 
     /// The end of the path of every request about it.
@@ -96,8 +91,7 @@ impl Named {
     pub(crate) async fn edit_as(&self, sandbox: &Sandbox, version: &str, patch: &Value) {
         let gvk = GroupVersionKind { version: version.into(), ..self.gvk.clone() };
         let by_hand = PatchParams { field_manager: Some("older".into()), ..PatchParams::default() };
-        let done =
-            self.api_of(sandbox, &gvk).patch(&self.name, &by_hand, &Patch::Merge(patch)).await;
+        let done = api_of(sandbox, &gvk).patch(&self.name, &by_hand, &Patch::Merge(patch)).await;
         done.unwrap_or_else(|error| panic!("{}: {error}", self.path()));
     }
 
@@ -130,4 +124,9 @@ impl Named {
         })
         .await;
     }
+}
+
+fn api_of(sandbox: &Sandbox, gvk: &GroupVersionKind) -> Api<DynamicObject> {
+    let resource = ApiResource::from_gvk(gvk);
+    Api::namespaced_with(sandbox.client.clone(), &sandbox.namespace, &resource)
 }

@@ -29,6 +29,7 @@ pub(crate) struct Row {
 }
 
 /// An edit of something that is ours.
+#[derive(Clone)]
 pub(crate) struct Drift {
     pub(crate) edit: Edit,
     /// Where it shows that it is repaired.

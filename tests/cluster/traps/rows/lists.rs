@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const ENV: &str = "/spec/template/spec/containers/0/env";
 
 pub(super) fn rows() -> Vec<Row> {
-    [edited_keys(), keys(), order(), wholes()].into_iter().flatten().collect()
+    [edited_keys(), keys(), order(), whole_maps(), whole_lists()].into_iter().flatten().collect()
 }
 
 fn replace(path: &str, value: &Value) -> Edit {
@@ -131,16 +131,17 @@ metadata: {name: t15-set}
 spec: {set: [b, a]}
 ")
         .unrelated(Edit::Merge(json!({"spec": {"set": ["a", "c", "b"]}})))
+        .unrelated(Edit::Merge(json!({"spec": {"set": ["b", "a", "c"]}})))
         .drift(
-            Edit::Merge(json!({"spec": {"set": ["c", "a"]}})),
+            Edit::Merge(json!({"spec": {"set": ["a", "c"]}})),
             "/spec/set",
-            Some(json!(["c", "b", "a"])),
+            Some(json!(["b", "a", "c"])),
         ),
     ]
 }
 
 /// 16: what is owned as a whole is taken as a whole; maps that are not keep what others add.
-fn wholes() -> Vec<Row> {
+fn whole_maps() -> Vec<Row> {
     let toleration = |key: &str| json!({"key": key, "operator": "Exists"});
     vec![
         row("\
@@ -189,6 +190,11 @@ spec:
             "/spec/template/spec/nodeSelector",
             Some(json!({"disk": "ssd"})),
         ),
+    ]
+}
+
+fn whole_lists() -> Vec<Row> {
+    vec![
         row("\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

@@ -7,7 +7,7 @@ pub(crate) struct Refused {
     pub(crate) child: &'static str,
     /// What the parent's condition says.
     pub(crate) told: &'static str,
-    /// The answers to the writes that were sent, once and for all.
+    /// The answers to the writes that were sent, once in the life of a controller.
     pub(crate) sent: &'static [u64],
 }
 

@@ -11,10 +11,22 @@ fn container(op: &str, path: &str, value: &Value) -> Edit {
 }
 
 pub(super) fn rows() -> Vec<Row> {
-    [defaults(), empty(), exported(), quantities(), numbers(), texts(), admission()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        defaults(),
+        empty(),
+        emptied(),
+        strict(),
+        exported(),
+        quantities(),
+        numbers(),
+        times(),
+        texts(),
+        respelled(),
+        admission(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn defaults() -> Vec<Row> {
@@ -108,7 +120,12 @@ spec: {s: \"\", keyed: [], set: [], m: {}, maybe: null, free: {e: {}, l: []}}
         .stored("/spec/m", Some(json!({})))
         .stored("/spec/maybe", None)
         .drift(Edit::Merge(json!({"spec": {"s": "x"}})), "/spec/s", Some(json!(""))),
-        // A map of ours that loses its last key: the server would make null of it and refuse that, or keep it.
+    ]
+}
+
+fn emptied() -> Vec<Row> {
+    vec![
+        // 4: a map of ours that loses its last key: the server would make null of it and refuse that, or keep it.
         row("\
 apiVersion: tests.kubewright.io/v1
 kind: Trap
@@ -124,6 +141,11 @@ metadata: {name: t04-emptied-free}
 spec: {free: {x: {{ {\"a\": 1} if parent.spec.image == \"one\" else {} }}}}
 ")
         .second("/spec/free/x", Some(json!({})), 2),
+    ]
+}
+
+fn strict() -> Vec<Row> {
+    vec![
         // 5: the server writes such an object anew with each apply, though nothing changes.
         row("\
 apiVersion: networking.k8s.io/v1
@@ -280,6 +302,11 @@ spec: {ratio: 0.1, whole: 1.0, thousand: 1e3, big: 9007199254740993, bigger: 180
             Some(json!(9_007_199_254_740_993_i64)),
         )
         .drift(Edit::Merge(json!({"spec": {"ratio": 0.2}})), "/spec/ratio", Some(json!(0.1))),
+    ]
+}
+
+fn times() -> Vec<Row> {
+    vec![
         // 19: times are spelled anew by typed kinds, and kept by definitions.
         row("\
 apiVersion: coordination.k8s.io/v1
@@ -354,6 +381,30 @@ stringData: {pw: hunter2, more: {{ \"x\" if parent.spec.image == \"one\" }}}
             Some(json!("aHVudGVyMg==")),
         )
         .second("/data/more", None, 1),
+    ]
+}
+
+/// 18: a controller with typed fields spells a duration of ours anew.
+fn respelled() -> Vec<Row> {
+    vec![
+        row("\
+apiVersion: tests.kubewright.io/v1
+kind: Trap
+metadata: {name: t18-respelled}
+spec: {s: 1h, m: {a: ours}}
+")
+        .unrelated(Edit::Merge(json!({"spec": {"s": "1h0m0s"}})))
+        .drift(Edit::Merge(json!({"spec": {"m": {"a": "x"}}})), "/spec/m/a", Some(json!("ours")))
+        .drift(Edit::Merge(json!({"spec": {"s": "2h"}})), "/spec/s", Some(json!("1h"))),
+        // Another intent does not take it back either.
+        row("\
+apiVersion: tests.kubewright.io/v1
+kind: Trap
+metadata: {name: t18-respelled-again}
+spec: {s: 1h, o: {a: {{ parent.spec.image }}}}
+")
+        .unrelated(Edit::Merge(json!({"spec": {"s": "1h0m0s"}})))
+        .second("/spec", Some(json!({"s": "1h0m0s", "o": {"a": "two", "b": "default"}})), 1),
     ]
 }
 
