@@ -125,6 +125,11 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     if scene.parent.terminating {
         return dismantle::dismantle(scene, &mut memory.leaving).await;
     }
+    whole(scene, memory).await
+}
+
+/// A pass for a parent that is there to stay.
+async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
     let owner = Owner {
@@ -167,16 +172,9 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
-    // What it edits may have changed before somebody was told to watch it.
-    let unwatched = (scene.interested)(&desired.targets);
-    let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
-    let noted = made::note(scene, &desired, after).await;
-    let released = finalizer::release_unneeded(scene, &desired, after).await;
     let next = after_outcome(scene.rule, &desired, &outcome, wrote)
         .and(after_edits(&edits))
-        .and(again)
-        .and(noted.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
-        .and(released.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
+        .and(remembered_on_parent(scene, &desired, after).await)
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
         .and(scene.rule.resync.map_or(Next::default(), resync))
@@ -191,6 +189,17 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
     }
+}
+
+/// What a pass leaves on the parent besides its status.
+async fn remembered_on_parent(scene: &Scene<'_>, desired: &Desired, after: &Observed) -> Next {
+    // What it edits may have changed before somebody was told to watch it.
+    let unwatched = (scene.interested)(&desired.targets);
+    let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
+    let noted = made::note(scene, desired, after).await;
+    let released = finalizer::release_unneeded(scene, desired, after).await;
+    let refusals = [noted, released].into_iter().filter_map(Result::err);
+    refusals.map(|refusal| after_refusal(&refusal)).fold(again, Next::and)
 }
 
 /// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
@@ -263,9 +272,8 @@ impl Scene<'_> {
             .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
             .collect();
         let edition = edition(&self.parent);
-        let patched =
-            patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
-        for live in patched.answers() {
+        let made = patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
+        for live in made.answers() {
             let caches = self.targets.iter().filter(|cache| cache.holds(&live.id));
             for store in caches.map(|cache| &*cache.store).chain([self.parents]) {
                 if *store.format().kind() == live.id.kind {
@@ -273,7 +281,7 @@ impl Scene<'_> {
                 }
             }
         }
-        patched
+        made
     }
 
     /// Our own writes' answers go into the caches at once, so that the next pass reads what this one wrote, and does not see

@@ -112,12 +112,11 @@ async fn one(
         return Err(trouble);
     }
     let Action::Apply(reason) = planned.action else { return Ok(Done::Kept) };
-    let result = match &patch.operations {
-        Some(operations) => operate(cluster, patch, operations, reason).await,
-        None => {
-            let owner = Owner { manager: &patch.manager, ..*owner };
-            write(cluster, child, live, reason, known.memo.as_ref(), &owner).await
-        }
+    let result = if let Some(operations) = &patch.operations {
+        operate(cluster, patch, operations, reason).await
+    } else {
+        let owner = Owner { manager: &patch.manager, ..*owner };
+        write(cluster, child, live, reason, known.memo.as_ref(), &owner).await
     };
     known.restraints.note(planned, &result, Instant::now());
     if let Ok(Done::Written(live, _)) = &result {

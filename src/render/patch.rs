@@ -60,19 +60,25 @@ impl DesiredPatch {
     }
 }
 
+/// An edit, or why there is none, and which object it is about, if that is known.
+pub(super) struct Made {
+    pub(super) target: Option<ObjectId>,
+    pub(super) patch: Result<DesiredPatch, Stuck>,
+}
+
 /// Renders an edit.
 pub(super) fn patch(
     rule: &Rule,
-    child: &ChildRule,
-    patch: &PatchRule,
+    (child, patch): (&ChildRule, &PatchRule),
     view: &View<'_>,
     observed: &Observed,
     setting: &Setting<'_>,
-) -> Result<(DesiredPatch, ObjectId), (Stuck, Option<ObjectId>)> {
+) -> Made {
     let making = Making { rule, child, patch, view, observed, setting };
-    let (gvk, id) = making.target().map_err(|stuck| (stuck, None))?;
-    let made = making.made(&gvk, &id);
-    made.map(|made| (made, id.clone())).map_err(|stuck| (stuck, Some(id)))
+    match making.target() {
+        Ok((gvk, id)) => Made { patch: making.made(&gvk, &id), target: Some(id) },
+        Err(stuck) => Made { patch: Err(stuck), target: None },
+    }
 }
 
 struct Making<'m, 'v> {
