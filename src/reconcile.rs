@@ -20,10 +20,11 @@ use crate::queue::{Lane, random};
 use crate::refusal::{Class, Refusal};
 use crate::render::{Desired, DesiredPatch, Setting, render};
 use crate::report::Report;
-use crate::rule::Rule;
+use crate::rule::{OnRuleRemoved, Rule};
 use crate::scope::Scopes;
 use crate::status::{self, Sent, Shape, StatusMemory};
 use crate::store::{Store, Stored};
+use dismantle::Cause;
 use k8s_openapi::jiff::Timestamp;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeSet;
@@ -123,9 +124,19 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         return Ended { report: Some(report), ..Ended::default() };
     }
     if scene.parent.terminating {
-        return dismantle::dismantle(scene, &mut memory.leaving).await;
+        return dismantle::dismantle(scene, &mut memory.leaving, Cause::ParentDeleted).await;
     }
     whole(scene, memory).await
+}
+
+/// One step of letting go of a parent because its rule is gone: its children go first if the rule wanted that, and in any
+/// case what holds the parent. It is done when nothing is left to look at again.
+pub async fn retire(scene: &Scene<'_>, memory: &mut Memory) -> Next {
+    if scene.rule.on_rule_removed == OnRuleRemoved::Delete {
+        return dismantle::dismantle(scene, &mut memory.leaving, Cause::RuleRemoved).await.next;
+    }
+    let released = finalizer::release_if_held(scene).await;
+    released.err().map_or(Next::default(), |refusal| after_refusal(&refusal))
 }
 
 /// A pass for a parent that is there to stay.
