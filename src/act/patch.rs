@@ -9,6 +9,7 @@ use crate::cluster::Cluster;
 use crate::compare::{Action, Memo, Plan, Planned, Reason, differs, memo_of};
 use crate::fetch::{Edited, Live, Owner};
 use crate::refusal::{Class, Refusal};
+use crate::render::patch::as_json;
 use crate::render::{DesiredPatch, Operation, Place};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -144,8 +145,7 @@ async fn operate(
     operations: &[Operation],
     reason: Reason,
 ) -> Result<Done, Trouble> {
-    let one = |operation: &Operation| json!({"op": operation.op, "path": operation.path, "value": operation.value});
-    let changes = operations.iter().map(one).collect();
+    let Value::Array(changes) = as_json(operations) else { return Ok(Done::Kept) };
     match cluster.patch(&patch.wanted, &patch.live, changes, &patch.manager).await {
         Ok(stored) => Ok(Done::Written(Box::new(Live::new(stored)), Write::Applied(reason))),
         Err(refusal) => Err(Trouble::Refused(refusal)),

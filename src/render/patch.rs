@@ -42,6 +42,12 @@ pub struct Operation {
     pub value: Value,
 }
 
+/// Operations as a JSON patch has them.
+pub(crate) fn as_json(operations: &[Operation]) -> Value {
+    let one = |operation: &Operation| json!({"op": operation.op, "path": operation.path, "value": operation.value});
+    operations.iter().map(one).collect()
+}
+
 impl DesiredPatch {
     /// The child's id and the keys of the items around it.
     pub fn place(&self) -> Place {
