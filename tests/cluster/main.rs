@@ -15,6 +15,7 @@ mod dev;
 mod groups;
 mod inputs;
 mod kinds;
+mod life;
 mod lifecycle;
 mod patches;
 mod policies;
@@ -69,6 +70,9 @@ fn usual_life() -> Vec<Trial> {
         lifecycle::an_edit_reaches_the_children_and_nothing_else_is_written,
         lifecycle::a_child_that_is_no_longer_wanted_is_pruned_and_only_that_one,
         lifecycle::the_children_of_a_deleted_parent_go,
+        life::a_child_goes_when_its_time_has_come_and_nobody_asks_before,
+        life::an_edit_runs_down_three_levels_and_readiness_runs_up,
+        life::of_a_thousand_items_one_more_writes_one_object,
         groups::each_item_has_its_objects_and_a_change_writes_only_what_it_concerns,
         inputs::an_input_is_waited_for_and_its_changes_reach_its_readers,
         inputs::a_list_from_selected_namespaces_is_followed_item_by_item,

@@ -362,7 +362,7 @@ pub(crate) async fn an_object_that_is_nobodys_is_adopted_if_the_rule_says_so() {
     sandbox.stop().await;
 }
 
-const REMOVED: &str = r#"
+const REMOVED: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: removed}
@@ -374,7 +374,7 @@ spec:
     - {id: near, template: near.yaml}
     - {id: kept, template: kept.yaml, onRemove: {unwanted: orphan}}
     - {id: role, template: role.yaml}
-"#;
+";
 
 pub(crate) async fn a_rule_may_be_renamed_and_taken_away() {
     let role = ROLE.replace("far-", "removed-");
