@@ -19,7 +19,7 @@ use crate::watch::{Kinds, Watches};
 use attach::Attached;
 use futures::FutureExt;
 use kube::Client;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -200,6 +200,7 @@ impl Controller {
         let Some((parents, parent)) = attached.parent(&key.parent) else {
             attached.wants(&key.parent, Vec::new());
             attached.is_interested(&key.parent, Interests::default());
+            attached.edits(&key.parent, &BTreeSet::new());
             self.forget(key);
             return Next::default();
         };
