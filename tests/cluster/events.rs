@@ -14,7 +14,7 @@ metadata: {{name: {name}}}
 spec:
   parent: {{apiVersion: demo.kubewright.io/v1, kind: WebApp}}
   children:
-    - forEach: {{path: \"$.spec.files\", item: file}}
+    - forEach: {{path: \"$.spec.files\", item: each}}
       children:
         - {{id: file, template: file.yaml}}
         - {{id: kept, template: kept.yaml, onRemove: orphan}}
@@ -26,14 +26,14 @@ spec:
 const FILE: &str = "\
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: \"{{ parent.metadata.name }}-{{ file.key }}\"}
-data: {text: {{ file.value }}}
+metadata: {name: \"{{ parent.metadata.name }}-{{ each.key }}\"}
+data: {text: {{ each.value }}}
 ";
 
 const KEPT: &str = "\
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: \"{{ parent.metadata.name }}-{{ file.key }}-kept\"}
+metadata: {name: \"{{ parent.metadata.name }}-{{ each.key }}-kept\"}
 ";
 
 const MORE: &str = "\
