@@ -143,3 +143,56 @@ fn of_the_usual_conditions_the_one_that_holds_is_told() {
     );
     assert_eq!(one("Serving", Status::Unknown, true), Some(declared));
 }
+
+/// A ConfigMap of the parent; one that is being deleted if somebody's finalizers are given.
+fn existing(name: &str, finalizers: Option<&[&str]>) -> Live {
+    let mut metadata =
+        json!({"name": name, "namespace": "shop", "uid": name, "resourceVersion": "7"});
+    if let Some(finalizers) = finalizers {
+        metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        metadata["finalizers"] = json!(finalizers);
+    }
+    let format = Format::new(&Gvk::parse("v1", "ConfigMap").unwrap(), true);
+    Live::new(Arc::new(format.read(&json!({ "metadata": metadata }).to_string()).unwrap()))
+}
+
+#[test]
+fn who_holds_a_deletion_is_told_once_it_lasts() {
+    let objects = [
+        existing("held", Some(&["x/y", "z/w"])),
+        existing("going", Some(&[])),
+        existing("stays", None),
+    ];
+    let line = |live: &Live, state| ChildReport {
+        child: live.id.name.to_string(),
+        object: Some(live.id.clone()),
+        state,
+        message: "why".into(),
+    };
+    let lines = [
+        line(&objects[0], State::InProgress),
+        line(&objects[1], State::InProgress),
+        line(&objects[2], State::Ready),
+    ];
+    let observed = Observed {
+        parent: existing("web", None),
+        children: objects.into_iter().map(|live| (live.id.clone(), live)).collect(),
+        inputs: Arc::default(),
+        targets: Arc::default(),
+        edited: Vec::new(),
+        lost: std::collections::BTreeMap::new(),
+    };
+    let facts = of_deletion(&lines, &observed);
+    let told: Vec<_> = facts.iter().map(|fact| (&fact.reason, &*fact.text, fact.when)).collect();
+    let held = "ConfigMap shop/held is being deleted and held by x/y, z/w";
+    assert_eq!(
+        told,
+        [
+            (&Reason::DeletionHeld, held, When::Lasting),
+            (&Reason::Waiting, "going: why", When::Lasting),
+        ]
+    );
+    let mut others = lines.clone();
+    others[1].message = "another".into();
+    assert_eq!(of_deletion(&others, &observed)[1].key, facts[1].key, "it still waits");
+}
