@@ -21,10 +21,11 @@ use crate::queue::{Lane, random};
 use crate::refusal::{Class, Refusal};
 use crate::render::{Desired, DesiredPatch, Setting, render};
 use crate::report::Report;
-use crate::rule::Rule;
+use crate::rule::{OnRuleRemoved, Rule};
 use crate::scope::Scopes;
 use crate::status::{self, Sent, Shape, StatusMemory};
 use crate::store::{Store, Stored};
+use dismantle::Cause;
 use k8s_openapi::jiff::Timestamp;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeSet;
@@ -127,9 +128,24 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         return Ended { report: Some(report), ..Ended::default() };
     }
     if scene.parent.terminating {
-        let ended = dismantle::dismantle(scene, &mut memory.leaving).await;
+        let ended = dismantle::dismantle(scene, &mut memory.leaving, Cause::ParentDeleted).await;
         return scene.tell_of_deletion(ended, &mut memory.events);
     }
+    whole(scene, memory).await
+}
+
+/// One step of letting go of a parent because its rule is gone: its children go first if the rule wanted that, and in any
+/// case what holds the parent. It is done when nothing is left to look at again.
+pub async fn retire(scene: &Scene<'_>, memory: &mut Memory) -> Next {
+    if scene.rule.on_rule_removed == OnRuleRemoved::Delete {
+        return dismantle::dismantle(scene, &mut memory.leaving, Cause::RuleRemoved).await.next;
+    }
+    let released = finalizer::release_if_held(scene).await;
+    released.err().map_or(Next::default(), |refusal| after_refusal(&refusal))
+}
+
+/// A pass for a parent that is there to stay.
+async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
     let owner = Owner {
@@ -173,9 +189,6 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
-    // What it edits may have changed before somebody was told to watch it.
-    let unwatched = (scene.interested)(&desired.targets);
-    let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
     let pass = event::Pass {
         rule: scene.rule,
         manager: &manager,
@@ -189,14 +202,10 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     };
     let facts = event::of_pass(&pass, &mut memory.events);
     let (events, told) = scene.tell(facts, &mut memory.events, now);
-    let noted = made::note(scene, &desired, after).await;
-    let released = finalizer::release_unneeded(scene, &desired, after).await;
     let next = after_outcome(scene.rule, &desired, &outcome, wrote)
         .and(after_edits(&edits))
-        .and(again)
         .and(told)
-        .and(noted.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
-        .and(released.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
+        .and(remembered_on_parent(scene, &desired, after).await)
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
         .and(scene.rule.resync.map_or(Next::default(), resync))
@@ -212,6 +221,17 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
     }
+}
+
+/// What a pass leaves on the parent besides its status.
+async fn remembered_on_parent(scene: &Scene<'_>, desired: &Desired, after: &Observed) -> Next {
+    // What it edits may have changed before somebody was told to watch it.
+    let unwatched = (scene.interested)(&desired.targets);
+    let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
+    let noted = made::note(scene, desired, after).await;
+    let released = finalizer::release_unneeded(scene, desired, after).await;
+    let refusals = [noted, released].into_iter().filter_map(Result::err);
+    refusals.map(|refusal| after_refusal(&refusal)).fold(again, Next::and)
 }
 
 /// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
@@ -304,9 +324,8 @@ impl Scene<'_> {
             .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
             .collect();
         let edition = edition(&self.parent);
-        let patched =
-            patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
-        for live in patched.answers() {
+        let made = patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
+        for live in made.answers() {
             let caches = self.targets.iter().filter(|cache| cache.holds(&live.id));
             for store in caches.map(|cache| &*cache.store).chain([self.parents]) {
                 if *store.format().kind() == live.id.kind {
@@ -314,7 +333,7 @@ impl Scene<'_> {
                 }
             }
         }
-        patched
+        made
     }
 
     /// Our own writes' answers go into the caches at once, so that the next pass reads what this one wrote, and does not see

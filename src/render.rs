@@ -212,7 +212,7 @@ impl Desired {
     ) {
         let view = &frame.view;
         if let Some(patch) = &child.patch {
-            self.patch(rule, child, patch, frame, observed, setting);
+            self.patch(rule, (child, patch), frame, observed, setting);
             return;
         }
         let objects = frame.wanted.clone().and_then(|wanted| {
@@ -242,8 +242,7 @@ impl Desired {
     fn patch<'a>(
         &mut self,
         rule: &Rule,
-        child: &'a ChildRule,
-        patch: &PatchRule,
+        (child, patch): (&'a ChildRule, &PatchRule),
         frame: &Frame<'a>,
         observed: &Observed,
         setting: &Setting<'_>,
@@ -252,18 +251,20 @@ impl Desired {
         let wanted = frame.wanted.clone().and_then(|wanted| Ok(wanted && wants(child, view)?));
         let made = match wanted {
             Ok(false) => Ok(None),
-            Ok(true) => patch::patch(rule, child, patch, view, observed, setting).map(Some),
-            Err(stuck) => Err((stuck, None)),
+            Ok(true) => {
+                let made = patch::patch(rule, (child, patch), view, observed, setting);
+                self.targets.extend(made.target);
+                made.patch.map(Some)
+            }
+            Err(stuck) => Err(stuck),
         };
         let decision = match made {
             Ok(None) => Decision::Unwanted,
-            Ok(Some((made, target))) => {
-                self.targets.insert(target);
+            Ok(Some(made)) => {
                 self.patches.push(made);
                 Decision::Wanted
             }
-            Err((stuck, target)) => {
-                self.targets.extend(target);
+            Err(stuck) => {
                 self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
                 Decision::Stuck
             }

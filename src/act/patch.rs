@@ -9,6 +9,7 @@ use crate::cluster::Cluster;
 use crate::compare::{Action, Memo, Plan, Planned, Reason, differs, memo_of};
 use crate::fetch::{Edited, Live, Owner};
 use crate::refusal::{Class, Refusal};
+use crate::render::patch::as_json;
 use crate::render::{DesiredPatch, Operation, Place};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -112,12 +113,11 @@ async fn one(
         return Err(trouble);
     }
     let Action::Apply(reason) = planned.action else { return Ok(Done::Kept) };
-    let result = match &patch.operations {
-        Some(operations) => operate(cluster, patch, operations, reason).await,
-        None => {
-            let owner = Owner { manager: &patch.manager, ..*owner };
-            write(cluster, child, live, reason, known.memo.as_ref(), &owner).await
-        }
+    let result = if let Some(operations) = &patch.operations {
+        operate(cluster, patch, operations, reason).await
+    } else {
+        let owner = Owner { manager: &patch.manager, ..*owner };
+        write(cluster, child, live, reason, known.memo.as_ref(), &owner).await
     };
     known.restraints.note(planned, &result, Instant::now());
     if let Ok(Done::Written(live, _)) = &result {
@@ -147,8 +147,7 @@ async fn operate(
     operations: &[Operation],
     reason: Reason,
 ) -> Result<Done, Trouble> {
-    let one = |operation: &Operation| json!({"op": operation.op, "path": operation.path, "value": operation.value});
-    let changes = operations.iter().map(one).collect();
+    let Value::Array(changes) = as_json(operations) else { return Ok(Done::Kept) };
     match cluster.patch(&patch.wanted, &patch.live, changes, &patch.manager).await {
         Ok(stored) => Ok(Done::Written(Box::new(Live::new(stored)), Write::Applied(reason))),
         Err(refusal) => Err(Trouble::Refused(refusal)),

@@ -284,7 +284,7 @@ impl Attached {
         self.rule.parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
     }
 
-    fn each_parent(&self) -> Vec<ObjectId> {
+    pub(super) fn each_parent(&self) -> Vec<ObjectId> {
         let parents = lock(&self.parents);
         parents
             .iter()

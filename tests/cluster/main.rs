@@ -79,6 +79,7 @@ fn usual_life() -> Vec<Trial> {
         policies::children_are_updated_as_their_rule_says,
         patches::an_edit_is_made_kept_and_taken_back_and_nothing_else_is_touched,
         policies::generated_values_are_made_once,
+        policies::a_rule_may_be_renamed_and_taken_away,
         policies::an_object_that_is_nobodys_is_adopted_if_the_rule_says_so,
         repair::a_deleted_child_comes_back,
         repair::an_edited_field_is_repaired_with_one_write,
