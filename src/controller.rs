@@ -8,6 +8,7 @@ mod attach;
 mod retire;
 
 use crate::cluster::Cluster;
+use crate::event::Teller;
 use crate::fetch::owner_keys_of;
 use crate::input::Interests;
 use crate::object::{Gvk, ObjectId};
@@ -64,6 +65,7 @@ pub struct Controller {
     memories: Mutex<HashMap<Key, Memory>>,
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
+    teller: Arc<Teller>,
 }
 
 /// A controller whose workers run.
@@ -71,12 +73,14 @@ pub struct Running {
     /// The controller.
     pub controller: Arc<Controller>,
     workers: JoinSet<()>,
+    telling: JoinSet<()>,
 }
 
 impl Controller {
     /// Without rules and at rest. The client is best made by [`crate::watch::client`].
     pub fn new(client: Client, options: Options) -> Arc<Self> {
         let kinds = Arc::new(Kinds::new(client.clone()));
+        let teller = Teller::new(client.clone(), &options.installation);
         Arc::new(Self {
             cluster: Cluster::new(client.clone(), kinds),
             watches: Watches::new(client, Some(Arc::new(owner_keys_of))),
@@ -87,6 +91,7 @@ impl Controller {
             memories: Mutex::default(),
             reports: Mutex::default(),
             changed: Notify::new(),
+            teller,
         })
     }
 
@@ -97,7 +102,9 @@ impl Controller {
             let controller = Arc::clone(self);
             workers.spawn(async move { controller.work().await });
         }
-        Running { controller: Arc::clone(self), workers }
+        let mut telling = JoinSet::new();
+        telling.spawn(Arc::clone(&self.teller).run());
+        Running { controller: Arc::clone(self), workers, telling }
     }
 
     /// Makes these the rules that run: new and changed ones are attached, others let go, with what their parents hold. What
@@ -158,7 +165,8 @@ impl Controller {
         loop {
             let attached: Vec<_> = lock(&self.rules).values().cloned().collect();
             let depth = self.queue.depth();
-            let idle = depth.waiting + depth.running + depth.owed == 0 && !self.is_retiring();
+            let idle = depth.waiting + depth.running + depth.owed + self.teller.pending() == 0;
+            let idle = idle && !self.is_retiring();
             if idle && attached.iter().all(|attached| attached.is_ready()) {
                 return;
             }
@@ -230,6 +238,7 @@ impl Controller {
         if ended.told {
             self.tell_others(key);
         }
+        self.teller.tell(ended.events);
         self.keep(key, memory, ended.report);
         ended.next
     }
@@ -279,10 +288,14 @@ impl Controller {
 }
 
 impl Running {
-    /// Hands out no more passes, lets those under way finish, and lets go of every watch.
+    /// Hands out no more passes, lets those under way finish and what they told be sent, and lets go of every watch.
     pub async fn stop(mut self) {
         self.controller.queue.close();
         while self.workers.join_next().await.is_some() {}
+        self.controller.teller.end();
+        // Whatever is not sent in time is not worth waiting for.
+        let told = self.telling.join_next();
+        drop(tokio::time::timeout(std::time::Duration::from_secs(2), told).await);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::act::patch::{Patched, Patches, patch};
 use crate::act::{Done, Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Memos, compare};
+use crate::event::{self, Event, EventMemory, Fact};
 use crate::fetch::{ChildCache, Edited, Live, Observed, Owner, fetch};
 use crate::input::Inputs;
 use crate::marks::{self, Mark, annotation, hash64};
@@ -68,6 +69,7 @@ pub struct Memory {
     status: StatusMemory,
     patches: Patches,
     leaving: dismantle::Leaving,
+    events: EventMemory,
 }
 
 /// How a pass ended.
@@ -77,6 +79,8 @@ pub struct Ended {
     pub next: Next,
     /// What it found.
     pub report: Option<Report>,
+    /// What is news to whoever looks at the parent.
+    pub events: Vec<Event>,
     /// Objects that should be ours and are somebody else's.
     pub taken: Vec<ObjectId>,
     /// Whether the status was written: others may read it.
@@ -124,7 +128,8 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         return Ended { report: Some(report), ..Ended::default() };
     }
     if scene.parent.terminating {
-        return dismantle::dismantle(scene, &mut memory.leaving, Cause::ParentDeleted).await;
+        let ended = dismantle::dismantle(scene, &mut memory.leaving, Cause::ParentDeleted).await;
+        return scene.tell_of_deletion(ended, &mut memory.events);
     }
     whole(scene, memory).await
 }
@@ -161,6 +166,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         randomness: Some(&randomness),
     };
     let desired = render(scene.rule, &observed, &setting);
+    memory.events.look(&memory.children, &observed, &desired);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
     let mut plan = plan.checked(scene.children, &owner);
     let held = finalizer::hold(scene, &desired).await;
@@ -183,8 +189,22 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    let pass = event::Pass {
+        rule: scene.rule,
+        manager: &manager,
+        shape: scene.shape,
+        desired: &desired,
+        outcome: &outcome,
+        edits: &edits,
+        after,
+        said: &said,
+        written: &written,
+    };
+    let facts = event::of_pass(&pass, &mut memory.events);
+    let (events, told) = scene.tell(facts, &mut memory.events, now);
     let next = after_outcome(scene.rule, &desired, &outcome, wrote)
         .and(after_edits(&edits))
+        .and(told)
         .and(remembered_on_parent(scene, &desired, after).await)
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
@@ -194,6 +214,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     Ended {
         next,
         report: Some(said.report),
+        events,
         taken: taken(&desired, &outcome),
         told: matches!(written.result, Ok(Sent::Now)),
         lacking: written.lacking,
@@ -258,6 +279,26 @@ impl Scene<'_> {
     /// The answer to our own status write.
     pub(crate) fn remember_parent(&self, live: &Live) {
         self.parents.observe(Stored::clone(&live.stored));
+    }
+
+    /// What is to be told now, and when there may be more.
+    fn tell(
+        &self,
+        facts: Vec<Fact>,
+        memory: &mut EventMemory,
+        now: Timestamp,
+    ) -> (Vec<Event>, Next) {
+        let told = event::tell(self, facts, memory, (now, Instant::now().into_std()));
+        let next = told.look_again.map_or(Next::default(), |delay| Next::after(delay, Lane::Drift));
+        (told.events, next)
+    }
+
+    fn tell_of_deletion(&self, ended: Ended, memory: &mut EventMemory) -> Ended {
+        let observed = self.observe(&marks::manager(&self.rule.identity, &self.parent.id));
+        let children = ended.report.as_ref().map(|report| &*report.children).unwrap_or_default();
+        let facts = event::of_deletion(children, &observed);
+        let (events, told) = self.tell(facts, memory, Timestamp::now());
+        Ended { next: ended.next.and(told), events, ..ended }
     }
 
     /// Makes the edits that are wanted, and takes back the others. As for children, a mistake never looks like an absence.

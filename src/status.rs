@@ -10,7 +10,7 @@ mod standing;
 mod write;
 
 pub(crate) use condition::conditions;
-pub use condition::{Condition, kind};
+pub use condition::{Condition, Truth as Status, kind};
 pub use shape::{Conditions, Shape, shape_of};
 pub use write::{Sent, StatusMemory, Written, write};
 

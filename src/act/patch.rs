@@ -95,7 +95,7 @@ async fn one(
     let (child, live) = (&patch.wanted, &patch.live);
     let (action, memo) = match &patch.operations {
         _ if live.stored.terminating => return Ok(Done::WaitingGone),
-        Some(operations) => (judge_operations(operations, live.value())?, None),
+        Some(operations) => (judge_operations(operations, live)?, None),
         None => {
             let memo = known.memo.as_ref();
             differs(child, live, memo, &patch.manager, patch.marked())
@@ -128,12 +128,14 @@ async fn one(
 }
 
 /// What is there already needs nothing; what a test does not find is waited for.
-fn judge_operations(operations: &[Operation], object: &Value) -> Result<Action, Trouble> {
+fn judge_operations(operations: &[Operation], live: &Live) -> Result<Action, Trouble> {
+    let object = live.value();
     let there = |operation: &Operation| object.pointer(&operation.path) == Some(&operation.value);
     let asked = operations.iter().filter(|operation| operation.test);
     if let Some(failed) = asked.into_iter().find(|operation| !there(operation)) {
-        let why = format!("`{}` is not {} yet", failed.path, failed.value);
-        return Err(Trouble::Unseen(why));
+        // It stands in conditions and Events.
+        let value = if live.id.is_secret() { "as tested".into() } else { failed.value.to_string() };
+        return Err(Trouble::Unseen(format!("`{}` is not {value} yet", failed.path)));
     }
     let done = operations.iter().filter(|operation| !operation.test).all(there);
     Ok(if done { Action::Keep } else { Action::Apply(Reason::Drift) })
@@ -167,5 +169,31 @@ pub(crate) async fn remove(cluster: &Cluster, edited: &Edited) -> Result<(), Ref
     match cluster.apply_to(live, &body, &edited.mark.manager()).await {
         Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
         other => other.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Gvk;
+    use crate::store::Format;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_waited_for_is_told_but_not_the_value_of_a_secret() {
+        let why = |kind: &str| {
+            let object = json!({"metadata": {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "7"},
+                "data": {"k": "x"}});
+            let format = Format::new(&Gvk::parse("v1", kind).unwrap(), true);
+            let live = Live::new(Arc::new(format.read(&object.to_string()).unwrap()));
+            let value = json!("hunter2");
+            let test = Operation { test: true, op: "test", path: "/data/k".into(), value };
+            match judge_operations(&[test], &live) {
+                Err(Trouble::Unseen(why)) => why,
+                other => format!("{other:?}"),
+            }
+        };
+        assert_eq!(why("ConfigMap"), "`/data/k` is not \"hunter2\" yet");
+        assert_eq!(why("Secret"), "`/data/k` is not as tested yet");
     }
 }

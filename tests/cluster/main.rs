@@ -12,6 +12,7 @@ mod builtin_kinds;
 mod concurrency;
 mod control_plane;
 mod dev;
+mod events;
 mod groups;
 mod inputs;
 mod kinds;
@@ -88,6 +89,9 @@ fn usual_life() -> Vec<Trial> {
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
         quiet::a_restart_writes_nothing,
+        events::what_is_made_and_taken_away_is_told_in_one_event_per_pass,
+        events::a_rule_without_status_tells_its_conditions,
+        events::events_about_what_lives_in_no_namespace_are_in_the_default_one,
     ]
 }
 
@@ -129,6 +133,7 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         kinds::a_childs_kind_may_go_and_come_back,
         safety::a_name_from_a_parent_cannot_become_a_request,
         safety::a_secret_stays_out_of_conditions,
+        safety::a_contested_secret_stays_out_of_events,
         safety::strange_parents_are_told_what_is_wrong,
         safety::ignored_fields_are_never_taken_back,
         safety::a_new_intent_takes_nothing_from_others,
@@ -140,6 +145,10 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         kinds::a_childs_namespace_may_come_after_its_parent,
         safety::a_parent_that_cannot_be_read_is_told_so,
         safety::a_child_is_no_parent_of_its_own_rule,
+        events::a_refusal_is_told_once_and_counted_up_by_whoever_comes_after,
+        events::a_contested_field_is_told_once_with_both_values_and_its_manager,
+        events::a_mistake_and_a_lost_child_are_told,
+        events::without_the_right_to_tell_everything_else_goes_on,
     ]
 }
 
