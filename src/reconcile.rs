@@ -142,6 +142,7 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         scopes: scene.scopes,
         installation: scene.installation,
         now,
+        in_order: true,
         randomness: Some(&randomness),
     };
     let desired = render(scene.rule, &observed, &setting);
@@ -184,7 +185,9 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let is_permanent = |refusal: &Refusal| refusal.class == Class::Permanent;
     Ended {
         next,
-        report: Some(said.report),
+        // Of what is none of the rule's parents there is nothing to tell once nothing of it is left.
+        report: Some(said.report)
+            .filter(|report| !desired.unselected || !report.children.is_empty()),
         taken: taken(&desired, &outcome),
         told: matches!(written.result, Ok(Sent::Now)),
         lacking: written.lacking,
