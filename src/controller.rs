@@ -253,11 +253,14 @@ impl Controller {
             return;
         }
         lock(&self.memories).insert(key.clone(), memory);
-        if let Some(report) = report.filter(|_| self.options.reports) {
-            let before = lock(&self.reports).insert(key.clone(), report.clone());
-            if before != Some(report) {
-                self.changed.notify_waiters();
-            }
+        let report = report.filter(|_| self.options.reports);
+        let mut reports = lock(&self.reports);
+        let before = match report.clone() {
+            Some(report) => reports.insert(key.clone(), report),
+            None => reports.remove(key),
+        };
+        if before != report {
+            self.changed.notify_waiters();
         }
     }
 

@@ -17,7 +17,7 @@ use crate::rule::{InputRule, Rule, Where};
 use crate::scope::{Scope, Scopes};
 use crate::selector::Selector;
 use crate::store::Stored;
-use crate::template::{Awaits, Context, Failure, Part};
+use crate::template::{Awaits, Context, Failure, LineTemplate, Part, Read};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -64,6 +64,17 @@ impl Inputs {
         self.by_id.get(id)
     }
 
+    /// The first of these that reads an input which is not there. It has to be waited for even where a template would make do
+    /// without: `default` stands in for a field that an object does not have, and must not for an object that was lost, or
+    /// cannot be seen for a moment.
+    pub fn missing_among<'r>(&self, reads: impl IntoIterator<Item = &'r Read>) -> Option<String> {
+        let missing = |read: &&Read| {
+            let [root, id, ..] = read.path.as_slice() else { return false };
+            root == "inputs" && matches!(self.get(id), Some(Input::Missing(_)))
+        };
+        reads.into_iter().find(missing).map(|read| read.path.join("."))
+    }
+
     /// `inputs` as templates see it.
     pub fn part(&self) -> Part {
         let parts = self.by_id.iter().filter_map(|(id, input)| {
@@ -95,7 +106,12 @@ pub fn find(
     };
     for (index, input) in rule.inputs.iter().enumerate() {
         let context = context.clone().with("inputs", inputs.part());
-        let found = match finder.input(index, input, &context) {
+        let reads = input.lines().flat_map(LineTemplate::reads);
+        let found = match inputs.missing_among(reads) {
+            Some(what) => Ok(Input::Missing(format!("{} waits for {what}", input.id))),
+            None => finder.input(index, input, &context),
+        };
+        let found = match found {
             Ok(found) => found,
             Err(Failure::Waiting { what, .. }) => {
                 Input::Missing(format!("{} waits for {what}", input.id))

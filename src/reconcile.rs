@@ -148,24 +148,13 @@ pub async fn retire(scene: &Scene<'_>, memory: &mut Memory) -> Next {
 async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
-    let owner = Owner {
-        rule: &scene.rule.identity,
-        parent: &scene.parent.id,
-        uid: &scene.parent.uid,
-        manager: &manager,
-    };
+    let owner = scene.owner(&manager);
     let now = Timestamp::now();
     let Some(randomness) = randomness() else {
         // A placeholder must never reach a cluster.
         return Ended { next: Next::FAILED, ..Ended::default() };
     };
-    let setting = Setting {
-        scopes: scene.scopes,
-        installation: scene.installation,
-        now,
-        randomness: Some(&randomness),
-    };
-    let desired = render(scene.rule, &observed, &setting);
+    let desired = render(scene.rule, &observed, &scene.setting(now, &randomness));
     memory.events.look(&memory.children, &observed, &desired);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
     let mut plan = plan.checked(scene.children, &owner);
@@ -213,7 +202,9 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let is_permanent = |refusal: &Refusal| refusal.class == Class::Permanent;
     Ended {
         next,
-        report: Some(said.report),
+        // Of what is none of the rule's parents there is nothing to tell once nothing of it is left.
+        report: Some(said.report)
+            .filter(|report| !desired.unselected || !report.children.is_empty()),
         events,
         taken: taken(&desired, &outcome),
         told: matches!(written.result, Ok(Sent::Now)),
@@ -264,6 +255,17 @@ fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
 }
 
 impl Scene<'_> {
+    /// Whose children are looked for.
+    fn owner<'o>(&'o self, manager: &'o str) -> Owner<'o> {
+        let (rule, parent, uid) = (&self.rule.identity, &self.parent.id, &self.parent.uid);
+        Owner { rule, parent, uid, manager }
+    }
+
+    fn setting<'s>(&'s self, now: Timestamp, randomness: &'s [u8; 32]) -> Setting<'s> {
+        let (scopes, installation) = (self.scopes, self.installation);
+        Setting { scopes, installation, now, in_order: true, randomness: Some(randomness) }
+    }
+
     /// The parent's kind, in the version in which the rule speaks of it.
     pub(crate) fn parent_gvk(&self) -> &Gvk {
         let is = |gvk: &&Gvk| gvk.group_kind() == *self.parent.id.kind;

@@ -13,11 +13,12 @@ pub use patch::{DesiredPatch, Operation};
 
 use crate::comparison::{Comparison, Truth};
 use crate::fetch::{Live, Observed};
+use crate::input::Inputs;
 use crate::object::ObjectId;
 use crate::problem::Problem;
 use crate::rule::{ChildRule, Need, PatchRule, Rule, Until};
 use crate::scope::Scopes;
-use crate::template::Failure;
+use crate::template::{Failure, Read};
 use crate::view::{Decision, View};
 use items::{Frame, Items};
 use k8s_openapi::jiff::Timestamp;
@@ -33,6 +34,9 @@ pub struct Setting<'a> {
     pub installation: &'a str,
     /// The time of the request.
     pub now: Timestamp,
+    /// Whether a child waits for those that it `needs`. Where nothing is made it would wait for ever, and nobody would see
+    /// what it will be.
+    pub in_order: bool,
     /// Randomness of the request, for values that are made once; offline there is none.
     pub randomness: Option<&'a [u8; 32]>,
 }
@@ -152,12 +156,21 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
         desired.failed = Some(Problem::new("deep-parent", message));
         return desired;
     }
+    let selected = selected(rule, observed);
+    if selected == Ok(false) {
+        desired.nothing(rule);
+        return desired;
+    }
     if let Some(problem) = &observed.inputs.failed {
         desired.failed = Some(problem.clone());
         return desired;
     }
     let mut view = View::new(rule, observed, setting.now);
     if let Some(body) = &rule.let_body {
+        if let Err(stuck) = held_up(body.reads(), &observed.inputs) {
+            desired.all_wait(rule, &stuck);
+            return desired;
+        }
         match view.render_body(body) {
             Ok(value) => view.add_let(value),
             Err(failure) => {
@@ -167,8 +180,6 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
         }
     }
     desired.let_value = view.let_value();
-    let selected = selected(rule, observed);
-    desired.unselected = selected == Ok(false);
     let mut items = Items::new(rule, view, selected);
     for index in &rule.order {
         let child = &rule.children[*index];
@@ -184,6 +195,14 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
 }
 
 impl Desired {
+    /// The rule is not for this parent: nothing is wanted, and nothing is asked that its author never meant for it.
+    fn nothing(&mut self, rule: &Rule) {
+        self.unselected = true;
+        let unwanted =
+            |child: &ChildRule| ((Arc::clone(&child.id), Vec::new()), Decision::Unwanted);
+        self.decisions = rule.children.iter().map(unwanted).collect();
+    }
+
     /// What fails in `let` fails for the whole parent, and so does everything wait when `let` waits for an input. Children are
     /// made from `let`: it cannot wait for them.
     fn without_let(&mut self, rule: &Rule, failure: Failure) {
@@ -194,14 +213,17 @@ impl Desired {
                 let hint = "read it in the template of a child, which can wait, or give a value with `default`";
                 self.failed = Some(Problem::new("let-waits", message).at(place).hint(hint));
             }
-            Failure::Waiting { what, .. } => {
-                for child in &rule.children {
-                    let place = (Arc::clone(&child.id), Vec::new());
-                    let why = format!("it waits for {what}, which `let` reads");
-                    self.stuck.insert(place.clone(), Stuck::Waiting(why));
-                    self.decisions.push((place, Decision::Stuck));
-                }
-            }
+            Failure::Waiting { .. } => self.all_wait(rule, &failure.into()),
+        }
+    }
+
+    fn all_wait(&mut self, rule: &Rule, stuck: &Stuck) {
+        let Stuck::Waiting(why) = stuck else { return };
+        for child in &rule.children {
+            let place = (Arc::clone(&child.id), Vec::new());
+            let why = format!("{why}, which `let` reads");
+            self.stuck.insert(place.clone(), Stuck::Waiting(why));
+            self.decisions.push((place, Decision::Stuck));
         }
     }
 
@@ -220,7 +242,7 @@ impl Desired {
             return;
         }
         let objects = frame.wanted.clone().and_then(|wanted| {
-            if wanted && wants(child, view)? {
+            if wanted && wants(child, view, setting)? {
                 child::objects(rule, child, view, observed, setting).map(Some)
             } else {
                 Ok(None)
@@ -252,7 +274,8 @@ impl Desired {
         setting: &Setting<'_>,
     ) {
         let view = &frame.view;
-        let wanted = frame.wanted.clone().and_then(|wanted| Ok(wanted && wants(child, view)?));
+        let wanted =
+            frame.wanted.clone().and_then(|wanted| Ok(wanted && wants(child, view, setting)?));
         let made = match wanted {
             Ok(false) => Ok(None),
             Ok(true) => {
@@ -314,10 +337,21 @@ fn selected(rule: &Rule, observed: &Observed) -> Result<bool, Stuck> {
     told.map_err(Stuck::Waiting)
 }
 
+/// Whoever reads an input that is not there waits for it.
+fn held_up(reads: &[Read], inputs: &Inputs) -> Result<(), Stuck> {
+    match inputs.missing_among(reads) {
+        None => Ok(()),
+        Some(what) => Err(Stuck::Waiting(format!("it waits for {what}"))),
+    }
+}
+
 /// Whether a child should exist now; an error says what it waits for.
-fn wants(child: &ChildRule, view: &View<'_>) -> Result<bool, Stuck> {
+fn wants(child: &ChildRule, view: &View<'_>, setting: &Setting<'_>) -> Result<bool, Stuck> {
     if !holds(&child.when, view)? {
         return Ok(false);
+    }
+    if !setting.in_order {
+        return Ok(true);
     }
     let missing = |need: &Need| view.missing(&need.id, need.until == Until::Ready);
     match child.needs.iter().find_map(missing) {

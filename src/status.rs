@@ -58,15 +58,20 @@ pub fn compute(
     let lines = standing::of_children(rule, desired, (outcome, edits), after, &view);
     let rules = rule.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let mut problems = Vec::new();
-    let (own, kept): (Vec<Condition>, Vec<String>) = if desired.failed.is_some() {
-        (Vec::new(), rules.iter().map(|condition| condition.kind.clone()).collect())
-    } else {
-        let declared = |condition| declared(rule, condition, &view, &mut problems);
-        (rules.iter().map(declared).collect(), Vec::new())
-    };
+    let (own, kept): (Vec<Condition>, Vec<String>) =
+        if desired.failed.is_some() || desired.unselected {
+            (Vec::new(), rules.iter().map(|condition| condition.kind.clone()).collect())
+        } else {
+            let declared = |condition| declared(rule, condition, &view, &mut problems);
+            (rules.iter().map(declared).collect(), Vec::new())
+        };
     let truths: BTreeMap<&str, condition::Truth> =
         own.iter().map(|condition| (condition.kind.as_str(), condition.truth)).collect();
-    let (fields, failed) = fields::compute(rule, desired, &view, &truths);
+    let (fields, failed) = if desired.unselected {
+        (None, None)
+    } else {
+        fields::compute(rule, desired, &view, &truths)
+    };
     let summary = standing::summary(desired, &lines, failed.as_ref());
     problems.extend(failed);
     let report = Report {

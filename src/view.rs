@@ -120,6 +120,11 @@ impl<'a> View<'a> {
         self.context.insert("let", Part::new("let", &self.let_value, Awaits::Nothing));
     }
 
+    /// What the rule only reads.
+    pub fn inputs(&self) -> &'a Inputs {
+        self.pass.inputs
+    }
+
     /// The keys of the items around.
     pub fn keys(&self) -> Vec<String> {
         self.items.iter().map(|item| item.key.clone()).collect()

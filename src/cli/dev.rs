@@ -174,11 +174,14 @@ async fn once(
     if !in_time {
         terminal.error(&format!("not everything was ready after {} s", timeout.as_secs()));
     }
-    terminal.note(&format!("{ready} of {} parents ready", wanted.len()));
+    // Children of one rule may be parents of another, and then there are more than there are examples.
+    let missing = wanted.iter().filter(|wanted| !reports.iter().any(|report| wanted.is_of(report)));
+    let all = reports.len() + missing.count();
+    terminal.note(&format!("{ready} of {all} parents ready"));
     if wanted.is_empty() {
         terminal.note("there is no example parent: put one beside the rule to see it work");
     }
-    in_time && ready == reports.len() && ready == wanted.len()
+    in_time && ready == all
 }
 
 /// A rule and an example parent of it.
@@ -220,7 +223,8 @@ async fn converged(controller: &Arc<Controller>, wanted: &[Wanted]) {
             let report = reports.iter().find(|report| wanted.is_of(report));
             report.map_or(State::InProgress, |report| report.state)
         };
-        if wanted.iter().all(|wanted| state(wanted) != State::InProgress) {
+        let all_told = reports.iter().all(|report| report.state != State::InProgress);
+        if all_told && wanted.iter().all(|wanted| state(wanted) != State::InProgress) {
             controller.settled().await;
             let settled = controller.reports();
             if settled == reports {

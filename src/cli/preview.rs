@@ -64,10 +64,18 @@ impl<'r> Preview<'r> {
             scopes: &kinds.scopes,
             installation: "kubewright",
             now: NOW,
+            in_order: false,
             randomness: None,
         };
         let desired = render(rule, &observed, &setting);
         Ok(Self { rule, observed, desired })
+    }
+
+    /// What a child comes after, in words that follow its name; empty if it waits for none.
+    pub(super) fn after(&self, child: &str) -> String {
+        let needs = self.rule.child(child).map(|child| child.needs.as_slice()).unwrap_or_default();
+        let needs: Vec<String> = needs.iter().map(|need| format!("`{}`", need.id)).collect();
+        if needs.is_empty() { String::new() } else { format!(", after {}", needs.join(" and ")) }
     }
 
     /// The status fields that the rule would write first, and mistakes in what it says of the status.

@@ -81,7 +81,17 @@ fn read(arguments: &RenderArguments) -> Result<(Loaded, Known, Vec<Value>), Stri
 fn show(text: &mut String, rule: &str, preview: &Preview<'_>) -> std::fmt::Result {
     for child in &preview.desired.children {
         let object = yaml::print(&child.object);
-        writeln!(text, "---\n# rule {rule}, child {}\n{}", child.name(), object.trim_end())?;
+        let name = child.name() + &preview.after(&child.child);
+        writeln!(text, "---\n# rule {rule}, child {name}\n{}", object.trim_end())?;
+    }
+    for patch in &preview.desired.patches {
+        let edit = yaml::print(&patch.wanted.object);
+        let (name, target) = (patch.wanted.name(), &patch.wanted.id);
+        writeln!(
+            text,
+            "---\n# rule {rule}, child {name}: an edit of {target}\n{}",
+            edit.trim_end()
+        )?;
     }
     for patch in &preview.desired.patches {
         let (child, target) = (patch.wanted.name(), &patch.wanted.id);

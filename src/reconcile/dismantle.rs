@@ -6,7 +6,7 @@
 
 use super::{Ended, Next, Scene, after_refusal, finalizer};
 use crate::act::{self, remove::remove};
-use crate::fetch::{Live, Observed, Owner};
+use crate::fetch::{Live, Observed};
 use crate::marks;
 use crate::object::{Gvk, ObjectId};
 use crate::queue::Lane;
@@ -98,12 +98,7 @@ fn waits_for<'a>(live: &Live, observed: &'a Observed, scene: &Scene<'_>) -> Opti
 
 /// No child is seen any more: each that was is asked for once before the parent is let go.
 async fn finish(scene: &Scene<'_>, leaving: &mut Leaving, manager: &str, cause: Cause) -> Next {
-    let owner = Owner {
-        rule: &scene.rule.identity,
-        parent: &scene.parent.id,
-        uid: &scene.parent.uid,
-        manager,
-    };
+    let owner = scene.owner(manager);
     while let Some((id, gvk)) = leaving.first_key_value() {
         match scene.cluster.read(gvk, id).await {
             Err(Refusal { class: Class::NotFound | Class::NotServed, .. }) => {}

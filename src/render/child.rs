@@ -3,7 +3,7 @@
 //! In: a child of a rule, what it may read. Out: canonical objects with identity, marks, owner and intent hash.
 
 use super::generate::{self, Generated};
-use super::{Setting, Stuck};
+use super::{Setting, Stuck, held_up};
 use crate::fetch::{Live, Observed};
 use crate::marks::{self, Mark, annotation, label};
 use crate::object::{Gvk, ObjectId, metadata};
@@ -74,6 +74,7 @@ pub(super) fn objects(
     observed: &Observed,
     setting: &Setting<'_>,
 ) -> Result<Vec<DesiredChild>, Stuck> {
+    held_up(child.template.reads(), &observed.inputs)?;
     let generated = generate::values(child, &view.keys(), observed, setting);
     let mut context = view.context();
     if !child.generate.is_empty() {

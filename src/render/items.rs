@@ -2,7 +2,7 @@
 //!
 //! In: a rule, the view outside of groups. Out: a [`Frame`] per item, made once per pass.
 
-use super::{Stuck, holds};
+use super::{Stuck, held_up, holds};
 use crate::comparison::{Found, Leaf};
 use crate::path::Path;
 use crate::problem::Problem;
@@ -69,9 +69,11 @@ fn frames<'a>(outer: &Frame<'a>, index: usize, group: &GroupRule) -> Vec<Frame<'
 fn frame<'a>(outer: &Frame<'a>, item: Item, group: &GroupRule) -> Frame<'a> {
     let mut view = outer.view.within(item);
     if let Some(body) = &group.let_body {
-        match view.render_body(body) {
+        let more = held_up(body.reads(), view.inputs())
+            .and_then(|()| view.render_body(body).map_err(Stuck::from));
+        match more {
             Ok(more) => view.add_let(more),
-            Err(failure) => return Frame { view, wanted: Err(failure.into()) },
+            Err(stuck) => return Frame { view, wanted: Err(stuck) },
         }
     }
     let wanted = holds(&group.when, &view);

@@ -3,7 +3,7 @@
 //! In: a child that is an edit, the object that it is about. Out: what is to be true of that object. Pure. Never here: an
 //! object that does not exist: an edit waits for it, and never makes it.
 
-use super::{DesiredChild, Place, Setting, Stuck};
+use super::{DesiredChild, Place, Setting, Stuck, held_up};
 use crate::fetch::{Live, Observed};
 use crate::marks::{PatchMark, patch_manager};
 use crate::object::{Gvk, ObjectId};
@@ -144,6 +144,7 @@ impl Making<'_, '_> {
             }
             Err(why) => return Err(Stuck::Waiting(format!("it waits for {id}: {why}"))),
         };
+        held_up(self.child.template.reads(), &self.observed.inputs)?;
         let mut documents =
             self.rule.templates.documents(&self.child.template, &self.view.context())?;
         let (Some(document), true) = (documents.pop(), documents.is_empty()) else {

@@ -46,6 +46,7 @@ pub(super) fn desired(rule: &Rule, parent: &Value, crds: &[Example]) -> Desired 
         scopes: &scopes,
         installation: "kubewright",
         now: Timestamp::UNIX_EPOCH,
+        in_order: false,
         randomness: None,
     };
     render(rule, &observed, &setting)

@@ -144,8 +144,9 @@ impl Matcher<'_> {
         for (key, value) in entries {
             let child = key.as_str().unwrap_or_default();
             let several = scenario.rule.child(base(child)).is_some_and(|child| child.several);
-            let mut objects =
-                passed.desired.children.iter().filter(|object| object.name() == child).peekable();
+            let edits = passed.desired.patches.iter().map(|patch| &patch.wanted);
+            let all = passed.desired.children.iter().chain(edits);
+            let mut objects = all.filter(|object| object.name() == child).peekable();
             let found = if several && objects.peek().is_some() {
                 let named = objects.map(|object| (short(&object.id), object.object.clone()));
                 Some(Value::Object(named.collect()))

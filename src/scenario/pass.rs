@@ -117,6 +117,7 @@ impl Setting<'_> {
             scopes: self.scopes,
             installation: "kubewright",
             now: self.now,
+            in_order: true,
             randomness: None,
         };
         render(self.rule, observed, &setting)
@@ -251,7 +252,8 @@ impl Passed {
     /// Everything that must not depend on the order in which anything came in, a line each.
     pub(super) fn trace(&self) -> String {
         let mut lines: Vec<String> = Vec::new();
-        for child in &self.desired.children {
+        let edits = self.desired.patches.iter().map(|patch| &patch.wanted);
+        for child in self.desired.children.iter().chain(edits) {
             lines.push(format!("{} {}: {}", child.name(), child.id, child.object));
         }
         for ((child, items), stuck) in &self.desired.stuck {

@@ -145,7 +145,8 @@ spec: {ports: [{port: 70000}], selector: {a: b}}
     for round in 0..5 {
         let files = json!({"image": "a", "files": {"one": round.to_string()}});
         sandbox.webapp_is("shop", files).await;
-        let is_new = move |object: &Value| object["data"]["text"] == round.to_string();
+        let text = round.to_string();
+        let is_new = move |object: &Value| object["data"]["text"] == text.as_str();
         sandbox.until("ConfigMap", "shop-one", "is new", is_new).await;
     }
     sandbox.settled().await;

@@ -35,7 +35,7 @@ pub(crate) async fn a_child_goes_when_its_time_has_come_and_nobody_asks_before()
     sandbox.stop().await;
 }
 
-const LEVELS: &str = r#"
+const LEVELS: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: top}
@@ -62,7 +62,7 @@ spec:
   children:
     - {id: leaf, template: leaf.yaml}
   status: {}
-"#;
+";
 
 fn level(kind: &str) -> String {
     format!(

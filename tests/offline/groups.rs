@@ -53,6 +53,7 @@ fn desired(rule: &Rule, observed: &Observed) -> Desired {
         scopes: &scopes,
         installation: "i",
         now: Timestamp::UNIX_EPOCH,
+        in_order: true,
         randomness: None,
     };
     render(rule, observed, &setting)

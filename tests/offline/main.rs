@@ -5,6 +5,7 @@
     reason = "a test program; the lints know only functions that are marked as tests"
 )]
 
+mod absence;
 mod check;
 mod codes;
 mod commands;

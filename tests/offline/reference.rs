@@ -31,6 +31,7 @@ fn violation(schema: &Value, root: &Value, value: &Value, path: &str) -> Option<
     let kind = match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_i64() && schema["type"] == "integer" => "integer",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",

@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::rule::{Example, Loaded};
 use crate::watch::{KindError, Kinds, Resource};
 use kube::Client;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::Request;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -110,11 +110,18 @@ impl Installer {
         }
     }
 
+    /// Makes a namespace unless there is one: it may be an example itself, with labels that an apply would take away.
     async fn namespace(&self, name: &str) -> Result<(), kube::Error> {
-        let gvk = Gvk { group: String::new(), version: "v1".into(), kind: "Namespace".into() };
-        let resource = Resource { gvk, plural: "namespaces".into(), namespaced: false };
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        self.send(&resource, None, name, &object).await
+        let parameters =
+            PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
+        let request = Request::new("/api/v1/namespaces")
+            .create(&parameters, object.to_string().into_bytes())
+            .map_err(kube::Error::BuildRequest)?;
+        match self.client.request::<Value>(request).await {
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+            answer => answer.map(drop),
+        }
     }
 
     async fn send(

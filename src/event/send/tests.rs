@@ -32,6 +32,7 @@ fn server(
     (Client::new(service, "default"), asked)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as the servers of these tests answer")]
 fn status(code: u16, reason: &str) -> Option<(u16, Value)> {
     let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "metadata": {},
         "message": "no", "reason": reason, "code": code});
@@ -103,9 +104,8 @@ async fn a_server_in_trouble_is_asked_three_times_and_a_mistake_once() {
 
 #[tokio::test(start_paused = true)]
 async fn without_rights_nothing_more_is_sent_to_that_namespace_for_a_while() {
-    let (client, asked) = server(|_, asked| match asked.contains("/shop/") {
-        true => status(403, "Forbidden"),
-        false => Some((201, json!({}))),
+    let (client, asked) = server(|_, asked| {
+        if asked.contains("/shop/") { status(403, "Forbidden") } else { Some((201, json!({}))) }
     });
     let teller = Teller::new(client, "x");
     let running = tokio::spawn(Arc::clone(&teller).run());
