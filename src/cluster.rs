@@ -198,7 +198,7 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
-        let answer = self.call::<Box<RawValue>>(request, Refusal::from).await?;
+        let answer = self.call::<Box<RawValue>>(request, reading(&gvk)).await?;
         Ok(Deleted::read(&answer, &gvk, &live.stored.uid))
     }
 
@@ -225,9 +225,7 @@ impl Cluster {
         gvk: &Gvk,
         request: http::Request<Vec<u8>>,
     ) -> Result<Arc<Stored>, Refusal> {
-        let secret = gvk.group.is_empty() && gvk.kind == "Secret";
-        let read = if secret { |error| Refusal::of_secret(&error) } else { Refusal::from };
-        let raw: Result<Box<RawValue>, Refusal> = self.call(request, read).await;
+        let raw: Result<Box<RawValue>, Refusal> = self.call(request, reading(gvk)).await;
         if let Err(Refusal { class: Class::NotServed, .. }) = raw {
             // It may come back as something else: in another scope, under another plural.
             self.kinds.forget(gvk);
@@ -260,6 +258,11 @@ fn parameters(manager: &str, force: bool) -> PatchParams {
 fn request(resource: &Resource, namespace: &str) -> Request {
     let namespace = (!namespace.is_empty()).then_some(namespace);
     Request::new(resource.path(namespace))
+}
+
+/// How a refusal about an object of a kind is read: the server's texts may quote values of Secrets.
+fn reading(gvk: &Gvk) -> fn(kube::Error) -> Refusal {
+    if gvk.is_secret() { |error| Refusal::of_secret(&error) } else { Refusal::from }
 }
 
 fn unreadable() -> Refusal {

@@ -23,7 +23,7 @@ use crate::render::{Desired, DesiredPatch, Setting, render};
 use crate::report::Report;
 use crate::rule::{OnRuleRemoved, Rule};
 use crate::scope::Scopes;
-use crate::status::{self, Sent, Shape, StatusMemory};
+use crate::status::{self, Said, Sent, Shape, StatusMemory, Written};
 use crate::store::{Store, Stored};
 use dismantle::Cause;
 use k8s_openapi::jiff::Timestamp;
@@ -178,22 +178,11 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
-    let pass = event::Pass {
-        rule: scene.rule,
-        manager: &manager,
-        shape: scene.shape,
-        desired: &desired,
-        outcome: &outcome,
-        edits: &edits,
-        after,
-        said: &said,
-        written: &written,
-    };
-    let facts = event::of_pass(&pass, &mut memory.events);
-    let (events, told) = scene.tell(facts, &mut memory.events, now);
+    let (did, told) = ((&outcome, &edits), (&said, &written));
+    let (events, more) = scene.tell_of_pass(&desired, did, after, told, &mut memory.events);
     let next = after_outcome(scene.rule, &desired, &outcome, wrote)
         .and(after_edits(&edits))
-        .and(told)
+        .and(more)
         .and(remembered_on_parent(scene, &desired, after).await)
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
@@ -284,22 +273,33 @@ impl Scene<'_> {
     }
 
     /// What is to be told now, and when there may be more.
-    fn tell(
-        &self,
-        facts: Vec<Fact>,
-        memory: &mut EventMemory,
-        now: Timestamp,
-    ) -> (Vec<Event>, Next) {
-        let told = event::tell(self, facts, memory, (now, Instant::now().into_std()));
+    fn tell(&self, facts: Vec<Fact>, memory: &mut EventMemory) -> (Vec<Event>, Next) {
+        let now = (Timestamp::now(), Instant::now().into_std());
+        let told = event::tell(self, facts, memory, now);
         let next = told.look_again.map_or(Next::default(), |delay| Next::after(delay, Lane::Drift));
         (told.events, next)
+    }
+
+    fn tell_of_pass(
+        &self,
+        desired: &Desired,
+        (outcome, edits): (&Outcome, &Patched),
+        after: &Observed,
+        (said, written): (&Said, &Written),
+        memory: &mut EventMemory,
+    ) -> (Vec<Event>, Next) {
+        let manager = &marks::manager(&self.rule.identity, &self.parent.id);
+        let (rule, shape) = (self.rule, self.shape);
+        let pass =
+            event::Pass { rule, manager, shape, desired, outcome, edits, after, said, written };
+        self.tell(event::of_pass(&pass, memory), memory)
     }
 
     fn tell_of_deletion(&self, ended: Ended, memory: &mut EventMemory) -> Ended {
         let observed = self.observe(&marks::manager(&self.rule.identity, &self.parent.id));
         let children = ended.report.as_ref().map(|report| &*report.children).unwrap_or_default();
         let facts = event::of_deletion(children, &observed);
-        let (events, told) = self.tell(facts, memory, Timestamp::now());
+        let (events, told) = self.tell(facts, memory);
         Ended { next: ended.next.and(told), events, ..ended }
     }
 

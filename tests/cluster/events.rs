@@ -143,10 +143,10 @@ spec: {ports: [{port: 70000}], selector: {a: b}}
     let before = sandbox.events().len();
     // Passes find it again, and so does whoever tries it again: nobody is told.
     for round in 0..5 {
-        let files = json!({"image": "a", "files": {"one": round.to_string()}});
+        let text = format!("round {round}");
+        let files = json!({"image": "a", "files": {"one": text}});
         sandbox.webapp_is("shop", files).await;
-        let text = round.to_string();
-        let is_new = move |object: &Value| object["data"]["text"] == text.as_str();
+        let is_new = move |object: &Value| object["data"]["text"] == *text;
         sandbox.until("ConfigMap", "shop-one", "is new", is_new).await;
     }
     sandbox.settled().await;

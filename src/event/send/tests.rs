@@ -32,11 +32,10 @@ fn server(
     (Client::new(service, "default"), asked)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as the servers of these tests answer")]
-fn status(code: u16, reason: &str) -> Option<(u16, Value)> {
+fn status(code: u16, reason: &str) -> (u16, Value) {
     let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "metadata": {},
         "message": "no", "reason": reason, "code": code});
-    Some((code, status))
+    (code, status)
 }
 
 fn event(parent: &str, note: &str) -> Event {
@@ -68,7 +67,7 @@ const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/shop/events";
 #[tokio::test(start_paused = true)]
 async fn what_is_there_already_is_counted_up() {
     let (client, asked) = server(|number, _| match number {
-        0 => status(409, "AlreadyExists"),
+        0 => Some(status(409, "AlreadyExists")),
         1 => Some((200, json!({"eventTime": "2026-01-01T00:00:00.000000Z"}))),
         _ => Some((200, json!({}))),
     });
@@ -88,14 +87,14 @@ async fn what_is_there_already_is_counted_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_in_trouble_is_asked_three_times_and_a_mistake_once() {
-    let (client, asked) = server(|_, _| status(503, "ServiceUnavailable"));
+    let (client, asked) = server(|_, _| Some(status(503, "ServiceUnavailable")));
     let (asked, dropped) = send(client, &asked, vec![event(PARENT, "a")]).await;
     assert_eq!((asked.len(), dropped), (3, 1));
-    let (client, asked) = server(|_, _| status(422, "Invalid"));
+    let (client, asked) = server(|_, _| Some(status(422, "Invalid")));
     let (asked, dropped) = send(client, &asked, vec![event(PARENT, "a")]).await;
     assert_eq!((asked.len(), dropped), (1, 1));
     let (client, asked) = server(|number, _| match number {
-        0 => status(500, "InternalError"),
+        0 => Some(status(500, "InternalError")),
         _ => Some((201, json!({}))),
     });
     let (asked, dropped) = send(client, &asked, vec![event(PARENT, "a")]).await;
@@ -105,7 +104,8 @@ async fn a_server_in_trouble_is_asked_three_times_and_a_mistake_once() {
 #[tokio::test(start_paused = true)]
 async fn without_rights_nothing_more_is_sent_to_that_namespace_for_a_while() {
     let (client, asked) = server(|_, asked| {
-        if asked.contains("/shop/") { status(403, "Forbidden") } else { Some((201, json!({}))) }
+        let forbidden = asked.contains("/shop/");
+        Some(if forbidden { status(403, "Forbidden") } else { (201, json!({})) })
     });
     let teller = Teller::new(client, "x");
     let running = tokio::spawn(Arc::clone(&teller).run());
