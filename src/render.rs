@@ -59,6 +59,8 @@ pub struct Desired {
     pub failed: Option<Problem>,
     /// Whether the parent is not one that the rule is for, as far as labels say.
     pub unselected: bool,
+    /// When time alone may change what is wanted.
+    pub look_again: Option<Timestamp>,
     /// What `let` came out as.
     pub let_value: Map<String, Value>,
     ids: BTreeSet<ObjectId>,
@@ -185,6 +187,7 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
             desired.child(rule, child, frame, observed, setting);
         }
     }
+    desired.look_again = items.look_again();
     let order: BTreeMap<_, _> = rule.children.iter().map(|child| &child.id).zip(0..).collect();
     desired.children.sort_by_key(|child| order.get(&child.child).copied().unwrap_or(usize::MAX));
     desired
