@@ -59,7 +59,7 @@ pub struct Desired {
     pub failed: Option<Problem>,
     /// Whether the parent is not one that the rule is for, as far as labels say.
     pub unselected: bool,
-    /// When time alone may change what should exist.
+    /// When time alone may change what is wanted.
     pub look_again: Option<Timestamp>,
     /// What `let` came out as.
     pub let_value: Map<String, Value>,
@@ -187,8 +187,7 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
             desired.child(rule, child, frame, observed, setting);
         }
     }
-    // Every view of the pass shares what it knows of time.
-    desired.look_again = items.of(None).first().and_then(|frame| frame.view.look_again());
+    desired.look_again = items.look_again();
     let order: BTreeMap<_, _> = rule.children.iter().map(|child| &child.id).zip(0..).collect();
     desired.children.sort_by_key(|child| order.get(&child.child).copied().unwrap_or(usize::MAX));
     desired

@@ -90,7 +90,7 @@ pub fn compute(
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
     };
-    let look_again = [view.look_again(), desired.look_again].into_iter().flatten().min();
+    let look_again = view.look_again().into_iter().chain(desired.look_again).min();
     let prefix = rule.status.as_ref().map(|status| status.prefix.clone()).unwrap_or_default();
     if desired.unselected {
         // Of what is none of the rule's parents it says nothing.

@@ -8,6 +8,7 @@ use crate::path::Path;
 use crate::problem::Problem;
 use crate::rule::{GroupRule, Rule};
 use crate::view::{Item, View};
+use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,11 @@ impl<'a> Items<'a> {
             other => other,
         };
         Self { rule, frames: BTreeMap::from([(None, vec![Frame { view, wanted }])]) }
+    }
+
+    /// When time alone may change what was decided so far, in whatever frame.
+    pub(super) fn look_again(&self) -> Option<Timestamp> {
+        self.frames.values().flatten().find_map(|frame| frame.view.look_again())
     }
 
     /// The frames of a group.

@@ -9,8 +9,8 @@ use crate::object::Gvk;
 pub(super) struct Stated {
     /// The kinds stated literally, in order, each once.
     pub kinds: Vec<Gvk>,
-    /// How many documents the text has, counting one in a loop once.
-    pub documents: usize,
+    /// Whether it may render several documents: the text has several, or begins one in a loop.
+    pub several: bool,
     /// Whether some document computes its apiVersion or kind, or brings it in from another file.
     pub computed: bool,
     /// The key that the first document without its own line of it lacks.
@@ -20,12 +20,14 @@ pub(super) struct Stated {
 /// Looks at the top-level `apiVersion` and `kind` lines of each document. A document without both (an include, a loop
 /// over documents) may render anything.
 pub(super) fn stated(template: &str) -> Stated {
-    let mut stated = Stated::default();
+    let mut stated = Stated { several: begins_in_a_loop(template), ..Stated::default() };
+    let mut count = 0;
     for document in documents(template) {
         let versions = literals(&document, "apiVersion:");
         let kinds = literals(&document, "kind:");
         if document.iter().any(|line| !is_silent(line)) {
-            stated.documents += 1;
+            count += 1;
+            stated.several |= count > 1;
         }
         let complete = !versions.is_empty() && versions.len() == kinds.len();
         if !complete && document.iter().any(|line| !is_silent(line)) {
@@ -57,6 +59,17 @@ fn documents(template: &str) -> Vec<Vec<&str>> {
     documents
 }
 
+fn begins_in_a_loop(template: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut loops = template.lines().filter(|line| {
+        let begins = |word| line.matches(word).count();
+        let opened = begins("{% for ") + begins("{%- for ");
+        depth = (depth + opened).saturating_sub(begins("endfor"));
+        depth > 0 && (line.trim_end() == "---" || line.starts_with("--- "))
+    });
+    loops.next().is_some()
+}
+
 /// Blank, a comment, or a statement that prints nothing by itself.
 fn is_silent(line: &str) -> bool {
     let line = line.trim();
@@ -85,6 +98,24 @@ mod tests {
     fn of(template: &str) -> (Vec<String>, bool) {
         let stated = stated(template);
         (stated.kinds.iter().map(ToString::to_string).collect(), stated.computed)
+    }
+
+    #[test]
+    fn a_document_in_a_loop_may_become_several() {
+        let pod = "apiVersion: v1\nkind: Pod\n";
+        for (template, several) in [
+            (format!("---\n{pod}"), false),
+            (format!("{pod}---\n{pod}"), true),
+            (format!("{{% for x in y %}}\n---\n{pod}{{% endfor %}}\n"), true),
+            (format!("{{%- for x in y -%}}\n--- # one\n{pod}{{%- endfor %}}\n"), true),
+            (format!("{{% for x in y %}}{{% endfor %}}\n---\n{pod}"), false),
+            (
+                format!("---\n{pod}x:\n  {{% for x in y %}}\n  - {{{{ x }}}}\n  {{% endfor %}}\n"),
+                false,
+            ),
+        ] {
+            assert_eq!(stated(&template).several, several, "{template}");
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod restraint;
 mod safety;
 mod sandbox;
 mod schema;
+mod shipped;
 mod shorthand;
 mod status;
 mod traps;
@@ -55,7 +56,8 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The tests mostly wait; the two cores of a small machine are for the API server.
     arguments.test_threads.get_or_insert(8);
-    let trials = [usual_life(), trouble_of_all_sorts(), schemas(), with_processes()];
+    let trials =
+        [usual_life(), shipped_rules(), trouble_of_all_sorts(), schemas(), with_processes()];
     let trials = trials.into_iter().flatten().collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     world::stop();
@@ -92,6 +94,18 @@ fn usual_life() -> Vec<Trial> {
         events::what_is_made_and_taken_away_is_told_in_one_event_per_pass,
         events::a_rule_without_status_tells_its_conditions,
         events::events_about_what_lives_in_no_namespace_are_in_the_default_one,
+    ]
+}
+
+/// The rules that come with the program.
+fn shipped_rules() -> Vec<Trial> {
+    trials![
+        shipped::a_labelled_namespace_gets_its_defaults_and_loses_them_with_the_label,
+        shipped::a_database_runs_restores_once_and_leaves_its_password,
+        shipped::a_config_map_is_copied_to_whoever_subscribed,
+        shipped::a_tenants_namespaces_outlive_it_and_its_people_do_not,
+        shipped::an_environment_goes_when_its_time_is_over,
+        shipped::an_autoscaler_of_ours_keeps_the_number_that_it_set,
     ]
 }
 

@@ -40,6 +40,36 @@ impl Sandbox {
         Self::with_folder(name, folder).await
     }
 
+    /// With another shipped rule, some of its text replaced: what is not confined to a namespace needs names of the test's own.
+    pub(crate) async fn shipped(name: &str, rule: &str, replaced: &[(&str, &str)]) -> Self {
+        let path = format!("rules/{rule}.yaml");
+        let mut folder =
+            rule::read(Path::new(&path), Path::new("templates")).expect("the shipped rule");
+        for (from, to) in replaced {
+            let text =
+                |source: &Arc<Source>| Source::new(&*source.name, source.text.replace(from, to));
+            folder.rules = folder.rules.iter().map(text).collect();
+        }
+        let mut sandbox = Self::at_rest(name, folder).await;
+        for crd in &rule::load(&sandbox.folder).crds {
+            install_crd(&sandbox.client, &crd.object).await;
+        }
+        sandbox.start();
+        sandbox
+    }
+
+    /// The same client in another namespace, without a controller.
+    pub(crate) fn looking_into(&self, namespace: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            client: self.client.clone(),
+            agent: self.agent.clone(),
+            user: None,
+            folder: folder("", &[]),
+            controller: None,
+        }
+    }
+
     /// With a rule and templates of the test's own.
     pub(crate) async fn with(name: &str, rule: &str, templates: &[(&str, &str)]) -> Self {
         Self::with_folder(name, folder(rule, templates)).await
@@ -248,6 +278,19 @@ impl Sandbox {
             "Service" => ("", "v1", kind, "services"),
             "Deployment" => ("apps", "v1", kind, "deployments"),
             "Ingress" => ("networking.k8s.io", "v1", kind, "ingresses"),
+            "NetworkPolicy" => ("networking.k8s.io", "v1", kind, "networkpolicies"),
+            "Namespace" => ("", "v1", kind, "namespaces"),
+            "LimitRange" => ("", "v1", kind, "limitranges"),
+            "ResourceQuota" => ("", "v1", kind, "resourcequotas"),
+            "StatefulSet" => ("apps", "v1", kind, "statefulsets"),
+            "Job" => ("batch", "v1", kind, "jobs"),
+            "CronJob" => ("batch", "v1", kind, "cronjobs"),
+            "RoleBinding" => ("rbac.authorization.k8s.io", "v1", kind, "rolebindings"),
+            "PodDisruptionBudget" => ("policy", "v1", kind, "poddisruptionbudgets"),
+            "HorizontalPodAutoscaler" => ("autoscaling", "v2", kind, "horizontalpodautoscalers"),
+            "Database" | "ConfigSync" | "PreviewSet" | "Tenant" => {
+                ("demo.kubewright.io", "v1", kind, &*format!("{}s", kind.to_lowercase()))
+            }
             "Secret" => ("", "v1", kind, "secrets"),
             "PersistentVolumeClaim" => ("", "v1", kind, "persistentvolumeclaims"),
             "ClusterRole" => ("rbac.authorization.k8s.io", "v1", kind, "clusterroles"),
@@ -255,7 +298,8 @@ impl Sandbox {
         };
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
-        if kind.starts_with("Global") || kind.starts_with("Cluster") {
+        let global = ["Namespace", "Tenant"].contains(&kind);
+        if global || kind.starts_with("Global") || kind.starts_with("Cluster") {
             return Api::all_with(self.client.clone(), &resource);
         }
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)

@@ -52,7 +52,7 @@ impl Compiler<'_> {
             id: file.id.value.as_str().into(),
             group: around.group,
             place: Place::new(self.source, file.id.span.clone()),
-            several: source.stated.documents > 1,
+            several: source.stated.several,
             template: source.template,
             kinds: kinds?,
             may_be_empty: file.may_be_empty.unwrap_or(false),
@@ -216,7 +216,7 @@ impl Compiler<'_> {
         let mut all = BTreeMap::new();
         for (name, generate) in &file.generate {
             let wrong_kind = kinds.is_some_and(|kinds| !kinds.iter().all(is_secret));
-            if wrong_kind || source.is_some_and(|source| source.stated.documents > 1) {
+            if wrong_kind || source.is_some_and(|source| source.stated.several) {
                 let message = format!("`{}` is not one Secret", file.id.value);
                 let hint =
                     "generated values are kept in the data of the Secret that they are made for";
