@@ -8,6 +8,7 @@
 mod check;
 mod codes;
 mod commands;
+mod corpus;
 mod graph;
 mod groups;
 mod inputs;
