@@ -21,6 +21,7 @@ use crate::owned;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
 use crate::rule::{Adopt, OnImmutable};
+use adopt::Adoption;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -288,11 +289,11 @@ async fn found(
         return Err(leaving());
     }
     if let Some(why) = live.not_ours(owner).filter(|_| !live.lacks_entry(owner)) {
-        return match adopt::objection(child, &live) {
-            None => adopt::adopt(cluster, child, &live, owner).await,
-            Some(objection) => {
-                let why = [why].into_iter().chain(objection).collect::<Vec<_>>();
-                Err(Trouble::NotOurs(taken(child, &why.join(", and "))))
+        return match adopt::adoption(child, &live) {
+            Adoption::Allowed => adopt::adopt(cluster, child, &live, owner).await,
+            Adoption::NotAsked => Err(Trouble::NotOurs(taken(child, &why))),
+            Adoption::Refused(objection) => {
+                Err(Trouble::NotOurs(taken(child, &format!("{why}, and {objection}"))))
             }
         };
     }

@@ -9,7 +9,7 @@
 
 use crate::fetch::{ChildCache, Live, Observed, Owner};
 use crate::object::ObjectId;
-use crate::owned::{self, Drift, Matching, Mismatch};
+use crate::owned::{self, Drift, FieldPath, Matching, Mismatch};
 use crate::refusal::{HeldField, Refusal};
 use crate::render::{Desired, DesiredChild};
 use crate::rule::Update;
@@ -278,6 +278,16 @@ fn memo_with(child: &DesiredChild, live: &Live, owned: owned::Memo) -> Memo {
 
 /// Fields that we applied and do not own any more, and who has them now.
 pub(crate) fn lost(child: &DesiredChild, live: &Live, manager: &str) -> Vec<HeldField> {
+    let lost = lost_paths(child, live, manager).into_iter();
+    lost.map(|(path, holder)| HeldField { field: path.to_string(), holder }).collect()
+}
+
+/// The same with paths that can be followed.
+pub(crate) fn lost_paths(
+    child: &DesiredChild,
+    live: &Live,
+    manager: &str,
+) -> Vec<(FieldPath, String)> {
     let whole = live.whole();
     let fields = live.entry(manager).and_then(|entry| entry.fields()).unwrap_or_default();
     let Matching::Differs(mismatches) =
@@ -290,7 +300,7 @@ pub(crate) fn lost(child: &DesiredChild, live: &Live, manager: &str) -> Vec<Held
     lost.map(|mismatch| {
         let holders = owned::holders(entries, mismatch.path(), &child.object);
         let holders: Vec<String> = holders.iter().map(ToString::to_string).collect();
-        HeldField { field: mismatch.path().to_string(), holder: holders.join(" and ") }
+        (mismatch.path().clone(), holders.join(" and "))
     })
     .collect()
 }

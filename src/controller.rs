@@ -5,8 +5,10 @@
 //! Never here: what a pass does.
 
 mod attach;
+mod retire;
 
 use crate::cluster::Cluster;
+use crate::event::Teller;
 use crate::fetch::owner_keys_of;
 use crate::input::Interests;
 use crate::object::{Gvk, ObjectId};
@@ -18,12 +20,12 @@ use crate::watch::{Kinds, Watches};
 use attach::Attached;
 use futures::FutureExt;
 use kube::Client;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 /// What a pass is about: a rule and a parent, nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,9 +60,12 @@ pub struct Controller {
     queue: Arc<Queue<Key>>,
     options: Options,
     rules: Mutex<BTreeMap<Arc<str>, Arc<Attached>>>,
+    /// Rules that were taken away and whose parents are being let go, by identity.
+    retiring: Mutex<BTreeMap<Arc<str>, AbortHandle>>,
     memories: Mutex<HashMap<Key, Memory>>,
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
+    teller: Arc<Teller>,
 }
 
 /// A controller whose workers run.
@@ -68,21 +73,25 @@ pub struct Running {
     /// The controller.
     pub controller: Arc<Controller>,
     workers: JoinSet<()>,
+    telling: JoinSet<()>,
 }
 
 impl Controller {
     /// Without rules and at rest. The client is best made by [`crate::watch::client`].
     pub fn new(client: Client, options: Options) -> Arc<Self> {
         let kinds = Arc::new(Kinds::new(client.clone()));
+        let teller = Teller::new(client.clone(), &options.installation);
         Arc::new(Self {
             cluster: Cluster::new(client.clone(), kinds),
             watches: Watches::new(client, Some(Arc::new(owner_keys_of))),
             queue: Arc::new(Queue::default()),
             options,
             rules: Mutex::default(),
+            retiring: Mutex::default(),
             memories: Mutex::default(),
             reports: Mutex::default(),
             changed: Notify::new(),
+            teller,
         })
     }
 
@@ -93,25 +102,49 @@ impl Controller {
             let controller = Arc::clone(self);
             workers.spawn(async move { controller.work().await });
         }
-        Running { controller: Arc::clone(self), workers }
+        let mut telling = JoinSet::new();
+        telling.spawn(Arc::clone(&self.teller).run());
+        Running { controller: Arc::clone(self), workers, telling }
     }
 
-    /// Makes these the rules that run: new and changed ones are attached, others let go. Children of a rule that is gone
-    /// stay as they are.
+    /// Makes these the rules that run: new and changed ones are attached, others let go, with what their parents hold. What
+    /// is not in the list is taken for removed on purpose: a folder that cannot be read must not come here.
     pub fn set_rules(self: &Arc<Self>, wanted: &[Arc<Rule>]) {
         let mut rules = lock(&self.rules);
         let names: Vec<&Arc<str>> = wanted.iter().map(|rule| &rule.name).collect();
-        rules.retain(|name, _| names.contains(&name));
+        let gone: Vec<Arc<str>> = rules.keys().filter(|n| !names.contains(n)).cloned().collect();
+        let gone: Vec<Arc<Attached>> = gone.iter().filter_map(|name| rules.remove(name)).collect();
+        self.retire(&gone, wanted);
         lock(&self.memories).retain(|key, _| names.contains(&&key.rule));
         lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
         for rule in wanted {
-            let before = rules.get(&rule.name);
-            if before.is_some_and(|attached| attached.rule.hash == rule.hash) {
+            let renamed = || gone.iter().find(|gone| gone.rule.identity == rule.identity);
+            let before = rules.get(&rule.name).or_else(renamed);
+            if before.is_some_and(|attached| {
+                attached.rule.hash == rule.hash && attached.rule.name == rule.name
+            }) {
                 continue;
             }
             // The old one is let go only when the new one holds the watches they share.
             let attached = attach::attach(self, Arc::clone(rule), before);
             rules.insert(Arc::clone(&rule.name), attached);
+        }
+    }
+
+    /// Lets go of the parents of rules that are gone, and no longer of those of rules that came back.
+    fn retire(self: &Arc<Self>, gone: &[Arc<Attached>], wanted: &[Arc<Rule>]) {
+        let mut retiring = lock(&self.retiring);
+        let is_wanted = |identity: &Arc<str>| wanted.iter().any(|rule| rule.identity == *identity);
+        retiring.retain(|identity, task| {
+            let back = is_wanted(identity);
+            if back {
+                task.abort();
+            }
+            !back && !task.is_finished()
+        });
+        for attached in gone.iter().filter(|gone| !is_wanted(&gone.rule.identity)) {
+            let task = retire::start(self, Arc::clone(attached));
+            retiring.insert(Arc::clone(&attached.rule.identity), task);
         }
     }
 
@@ -132,7 +165,8 @@ impl Controller {
         loop {
             let attached: Vec<_> = lock(&self.rules).values().cloned().collect();
             let depth = self.queue.depth();
-            let idle = depth.waiting + depth.running + depth.owed == 0;
+            let idle = depth.waiting + depth.running + depth.owed + self.teller.pending() == 0;
+            let idle = idle && !self.is_retiring();
             if idle && attached.iter().all(|attached| attached.is_ready()) {
                 return;
             }
@@ -174,6 +208,7 @@ impl Controller {
         let Some((parents, parent)) = attached.parent(&key.parent) else {
             attached.wants(&key.parent, Vec::new());
             attached.is_interested(&key.parent, Interests::default());
+            attached.edits(&key.parent, &BTreeSet::new());
             self.forget(key);
             return Next::default();
         };
@@ -203,6 +238,7 @@ impl Controller {
         if ended.told {
             self.tell_others(key);
         }
+        self.teller.tell(ended.events);
         self.keep(key, memory, ended.report);
         ended.next
     }
@@ -252,10 +288,14 @@ impl Controller {
 }
 
 impl Running {
-    /// Hands out no more passes, lets those under way finish, and lets go of every watch.
+    /// Hands out no more passes, lets those under way finish and what they told be sent, and lets go of every watch.
     pub async fn stop(mut self) {
         self.controller.queue.close();
         while self.workers.join_next().await.is_some() {}
+        self.controller.teller.end();
+        // Whatever is not sent in time is not worth waiting for.
+        let told = self.telling.join_next();
+        drop(tokio::time::timeout(std::time::Duration::from_secs(2), told).await);
     }
 }
 
@@ -264,6 +304,9 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.controller.queue.close();
         lock(&self.controller.rules).clear();
+        for task in lock(&self.controller.retiring).values() {
+            task.abort();
+        }
     }
 }
 

@@ -285,5 +285,5 @@ pub fn fetch(
     let lost = others.into_iter().filter(|live| live.lacks_entry(&owner)).map(named).collect();
     let children = ours.into_iter().map(named).collect();
     let edited = edited(&parent, &targets, rule);
-    Observed { parent, children, lost, inputs, targets, edited }
+    Observed { parent, children, inputs, targets, edited, lost }
 }

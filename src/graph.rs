@@ -7,7 +7,7 @@ mod mermaid;
 
 use crate::comparison::Comparison;
 use crate::object::Gvk;
-use crate::rule::{ChildRule, Rule, Until};
+use crate::rule::{ChildRule, Rule, Target, Until};
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -123,19 +123,29 @@ impl Graph {
     fn add(&mut self, at: usize, rule: &Rule, parents: &BTreeMap<&Gvk, String>) {
         let id_of = |child: &str| {
             let index = rule.children.iter().position(|other| *other.id == *child);
-            index.map(|index| format!("r{at}c{index}"))
+            let input = || rule.inputs.iter().position(|other| *other.id == *child);
+            let input = || input().map(|index| format!("r{at}i{index}"));
+            index.map(|index| format!("r{at}c{index}")).or_else(input)
         };
         let mut children = Vec::new();
+        for (index, input) in rule.inputs.iter().enumerate() {
+            let lines = vec![format!("input {}", input.id), input.gvk.kind.clone()];
+            children.push(Node { id: format!("r{at}i{index}"), lines });
+        }
         for (index, child) in rule.children.iter().enumerate() {
             let id = format!("r{at}c{index}");
             let mut lines = vec![child.id.to_string()];
             lines.extend(child.kinds.iter().map(|gvk| gvk.kind.clone()));
+            lines.extend(child.patch.iter().map(|patch| match &patch.target {
+                Target::Parent => "edits its parent".to_owned(),
+                Target::Object { gvk, .. } => format!("edits a {}", gvk.kind),
+            }));
             children.push(Node { id: id.clone(), lines });
             let why = if child.when.is_empty() { Why::Wants } else { Why::WantsWhen };
             for parent in rule.parent.kinds.iter().filter_map(|gvk| parents.get(gvk)) {
                 self.edges.push(Edge { from: parent.clone(), to: id.clone(), why });
             }
-            for (other, why) in reasons(child) {
+            for (other, why) in reasons(rule, child) {
                 let from = id_of(other);
                 self.edges.extend(from.map(|from| Edge { from, to: id.clone(), why }));
             }
@@ -152,17 +162,18 @@ impl Graph {
     }
 }
 
-/// The children that come before this one, and why.
-fn reasons(child: &ChildRule) -> BTreeSet<(&str, Why)> {
+/// The children and inputs that come before this one, and why.
+fn reasons<'r>(rule: &Rule, child: &'r ChildRule) -> BTreeSet<(&'r str, Why)> {
     let needed = child.needs.iter().map(|need| {
         let why = if need.until == Until::Ready { Why::NeedsReady } else { Why::NeedsExisting };
         (&*need.id, why)
     });
     let asked = child.when.iter().flat_map(Comparison::roots).map(|root| (root, Why::Asks));
     let read = child.template.reads().iter().filter_map(|read| match read.path.as_slice() {
-        [root, id, ..] if root == "children" => Some((id.as_str(), Why::Reads)),
+        [root, id, ..] if root == "children" || root == "inputs" => Some((id.as_str(), Why::Reads)),
         _ => None,
     });
     let all: BTreeSet<_> = needed.chain(asked).chain(read).collect();
-    all.into_iter().filter(|(id, _)| child.after.contains(*id)).collect()
+    let comes_before = |id: &str| child.after.contains(id) || rule.input(id).is_some();
+    all.into_iter().filter(|(id, _)| comes_before(id)).collect()
 }

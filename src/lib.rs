@@ -7,6 +7,7 @@ pub mod compare;
 pub mod comparison;
 pub mod control_plane;
 pub mod controller;
+pub mod event;
 pub mod fetch;
 pub mod graph;
 pub mod input;

@@ -12,6 +12,7 @@ use crate::act::patch::{Patched, Patches, patch};
 use crate::act::{Done, Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Memos, compare};
+use crate::event::{self, Event, EventMemory, Fact};
 use crate::fetch::{ChildCache, Edited, Live, Observed, Owner, fetch};
 use crate::input::Inputs;
 use crate::marks::{self, Mark, annotation, hash64};
@@ -20,10 +21,11 @@ use crate::queue::{Lane, random};
 use crate::refusal::{Class, Refusal};
 use crate::render::{Desired, DesiredPatch, Setting, render};
 use crate::report::Report;
-use crate::rule::Rule;
+use crate::rule::{OnRuleRemoved, Rule};
 use crate::scope::Scopes;
 use crate::status::{self, Sent, Shape, StatusMemory};
 use crate::store::{Store, Stored};
+use dismantle::Cause;
 use k8s_openapi::jiff::Timestamp;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeSet;
@@ -67,6 +69,7 @@ pub struct Memory {
     status: StatusMemory,
     patches: Patches,
     leaving: dismantle::Leaving,
+    events: EventMemory,
 }
 
 /// How a pass ended.
@@ -76,6 +79,8 @@ pub struct Ended {
     pub next: Next,
     /// What it found.
     pub report: Option<Report>,
+    /// What is news to whoever looks at the parent.
+    pub events: Vec<Event>,
     /// Objects that should be ours and are somebody else's.
     pub taken: Vec<ObjectId>,
     /// Whether the status was written: others may read it.
@@ -123,8 +128,24 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         return Ended { report: Some(report), ..Ended::default() };
     }
     if scene.parent.terminating {
-        return dismantle::dismantle(scene, &mut memory.leaving).await;
+        let ended = dismantle::dismantle(scene, &mut memory.leaving, Cause::ParentDeleted).await;
+        return scene.tell_of_deletion(ended, &mut memory.events);
     }
+    whole(scene, memory).await
+}
+
+/// One step of letting go of a parent because its rule is gone: its children go first if the rule wanted that, and in any
+/// case what holds the parent. It is done when nothing is left to look at again.
+pub async fn retire(scene: &Scene<'_>, memory: &mut Memory) -> Next {
+    if scene.rule.on_rule_removed == OnRuleRemoved::Delete {
+        return dismantle::dismantle(scene, &mut memory.leaving, Cause::RuleRemoved).await.next;
+    }
+    let released = finalizer::release_if_held(scene).await;
+    released.err().map_or(Next::default(), |refusal| after_refusal(&refusal))
+}
+
+/// A pass for a parent that is there to stay.
+async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
     let owner = Owner {
@@ -145,6 +166,7 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         randomness: Some(&randomness),
     };
     let desired = render(scene.rule, &observed, &setting);
+    memory.events.look(&memory.children, &observed, &desired);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
     let mut plan = plan.checked(scene.children, &owner);
     let held = finalizer::hold(scene, &desired).await;
@@ -167,16 +189,23 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
-    // What it edits may have changed before somebody was told to watch it.
-    let unwatched = (scene.interested)(&desired.targets);
-    let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
-    let noted = made::note(scene, &desired, after).await;
-    let released = finalizer::release_unneeded(scene, &desired, after).await;
+    let pass = event::Pass {
+        rule: scene.rule,
+        manager: &manager,
+        shape: scene.shape,
+        desired: &desired,
+        outcome: &outcome,
+        edits: &edits,
+        after,
+        said: &said,
+        written: &written,
+    };
+    let facts = event::of_pass(&pass, &mut memory.events);
+    let (events, told) = scene.tell(facts, &mut memory.events, now);
     let next = after_outcome(scene.rule, &desired, &outcome, wrote)
         .and(after_edits(&edits))
-        .and(again)
-        .and(noted.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
-        .and(released.err().map_or(Next::default(), |refusal| after_refusal(&refusal)))
+        .and(told)
+        .and(remembered_on_parent(scene, &desired, after).await)
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
         .and(scene.rule.resync.map_or(Next::default(), resync))
@@ -185,12 +214,24 @@ pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     Ended {
         next,
         report: Some(said.report),
+        events,
         taken: taken(&desired, &outcome),
         told: matches!(written.result, Ok(Sent::Now)),
         lacking: written.lacking,
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
     }
+}
+
+/// What a pass leaves on the parent besides its status.
+async fn remembered_on_parent(scene: &Scene<'_>, desired: &Desired, after: &Observed) -> Next {
+    // What it edits may have changed before somebody was told to watch it.
+    let unwatched = (scene.interested)(&desired.targets);
+    let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
+    let noted = made::note(scene, desired, after).await;
+    let released = finalizer::release_unneeded(scene, desired, after).await;
+    let refusals = [noted, released].into_iter().filter_map(Result::err);
+    refusals.map(|refusal| after_refusal(&refusal)).fold(again, Next::and)
 }
 
 /// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
@@ -240,6 +281,26 @@ impl Scene<'_> {
         self.parents.observe(Stored::clone(&live.stored));
     }
 
+    /// What is to be told now, and when there may be more.
+    fn tell(
+        &self,
+        facts: Vec<Fact>,
+        memory: &mut EventMemory,
+        now: Timestamp,
+    ) -> (Vec<Event>, Next) {
+        let told = event::tell(self, facts, memory, (now, Instant::now().into_std()));
+        let next = told.look_again.map_or(Next::default(), |delay| Next::after(delay, Lane::Drift));
+        (told.events, next)
+    }
+
+    fn tell_of_deletion(&self, ended: Ended, memory: &mut EventMemory) -> Ended {
+        let observed = self.observe(&marks::manager(&self.rule.identity, &self.parent.id));
+        let children = ended.report.as_ref().map(|report| &*report.children).unwrap_or_default();
+        let facts = event::of_deletion(children, &observed);
+        let (events, told) = self.tell(facts, memory, Timestamp::now());
+        Ended { next: ended.next.and(told), events, ..ended }
+    }
+
     /// Makes the edits that are wanted, and takes back the others. As for children, a mistake never looks like an absence.
     async fn edits(
         &self,
@@ -263,9 +324,8 @@ impl Scene<'_> {
             .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
             .collect();
         let edition = edition(&self.parent);
-        let patched =
-            patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
-        for live in patched.answers() {
+        let made = patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
+        for live in made.answers() {
             let caches = self.targets.iter().filter(|cache| cache.holds(&live.id));
             for store in caches.map(|cache| &*cache.store).chain([self.parents]) {
                 if *store.format().kind() == live.id.kind {
@@ -273,7 +333,7 @@ impl Scene<'_> {
                 }
             }
         }
-        patched
+        made
     }
 
     /// Our own writes' answers go into the caches at once, so that the next pass reads what this one wrote, and does not see

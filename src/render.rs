@@ -55,6 +55,8 @@ pub struct Desired {
     pub failed: Option<Problem>,
     /// Whether the parent is not one that the rule is for, as far as labels say.
     pub unselected: bool,
+    /// When time alone may change what should exist.
+    pub look_again: Option<Timestamp>,
     /// What `let` came out as.
     pub let_value: Map<String, Value>,
     ids: BTreeSet<ObjectId>,
@@ -174,6 +176,8 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
             desired.child(rule, child, frame, observed, setting);
         }
     }
+    // Every view of the pass shares what it knows of time.
+    desired.look_again = items.of(None).first().and_then(|frame| frame.view.look_again());
     let order: BTreeMap<_, _> = rule.children.iter().map(|child| &child.id).zip(0..).collect();
     desired.children.sort_by_key(|child| order.get(&child.child).copied().unwrap_or(usize::MAX));
     desired
@@ -212,7 +216,7 @@ impl Desired {
     ) {
         let view = &frame.view;
         if let Some(patch) = &child.patch {
-            self.patch(rule, child, patch, frame, observed, setting);
+            self.patch(rule, (child, patch), frame, observed, setting);
             return;
         }
         let objects = frame.wanted.clone().and_then(|wanted| {
@@ -242,8 +246,7 @@ impl Desired {
     fn patch<'a>(
         &mut self,
         rule: &Rule,
-        child: &'a ChildRule,
-        patch: &PatchRule,
+        (child, patch): (&'a ChildRule, &PatchRule),
         frame: &Frame<'a>,
         observed: &Observed,
         setting: &Setting<'_>,
@@ -252,18 +255,20 @@ impl Desired {
         let wanted = frame.wanted.clone().and_then(|wanted| Ok(wanted && wants(child, view)?));
         let made = match wanted {
             Ok(false) => Ok(None),
-            Ok(true) => patch::patch(rule, child, patch, view, observed, setting).map(Some),
-            Err(stuck) => Err((stuck, None)),
+            Ok(true) => {
+                let made = patch::patch(rule, (child, patch), view, observed, setting);
+                self.targets.extend(made.target);
+                made.patch.map(Some)
+            }
+            Err(stuck) => Err(stuck),
         };
         let decision = match made {
             Ok(None) => Decision::Unwanted,
-            Ok(Some((made, target))) => {
-                self.targets.insert(target);
+            Ok(Some(made)) => {
                 self.patches.push(made);
                 Decision::Wanted
             }
-            Err((stuck, target)) => {
-                self.targets.extend(target);
+            Err(stuck) => {
                 self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
                 Decision::Stuck
             }

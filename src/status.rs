@@ -10,7 +10,7 @@ mod standing;
 mod write;
 
 pub(crate) use condition::conditions;
-pub use condition::{Condition, kind};
+pub use condition::{Condition, Truth as Status, kind};
 pub use shape::{Conditions, Shape, shape_of};
 pub use write::{Sent, StatusMemory, Written, write};
 
@@ -85,7 +85,7 @@ pub fn compute(
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect(),
     };
-    let look_again = view.look_again();
+    let look_again = [view.look_again(), desired.look_again].into_iter().flatten().min();
     let prefix = rule.status.as_ref().map(|status| status.prefix.clone()).unwrap_or_default();
     if desired.unselected {
         // Of what is none of the rule's parents it says nothing.

@@ -12,10 +12,20 @@ use crate::render::DesiredChild;
 use crate::rule::Adopt;
 use serde_json::{Value, json};
 
-/// Why an object is not adopted: `Some(None)` if the rule does not ask for it.
-pub(super) fn objection(child: &DesiredChild, live: &Live) -> Option<Option<String>> {
+/// Whether an object that somebody else made becomes a child.
+pub(super) enum Adoption {
+    /// It does.
+    Allowed,
+    /// The rule does not ask for it.
+    NotAsked,
+    /// The rule asks for it, but it must not, for this reason.
+    Refused(String),
+}
+
+/// Decides about an object that is there under a child's name.
+pub(super) fn adoption(child: &DesiredChild, live: &Live) -> Adoption {
     if child.policies.adopt == Adopt::Never {
-        return Some(None);
+        return Adoption::NotAsked;
     }
     let owners = live.value()["metadata"]["ownerReferences"].as_array();
     let owner = owners.and_then(|owners| owners.first());
@@ -32,9 +42,9 @@ pub(super) fn objection(child: &DesiredChild, live: &Live) -> Option<Option<Stri
         let text = |field: &str| owner[field].as_str().unwrap_or_default();
         format!("it has an owner, {} {}", text("kind"), text("name"))
     } else {
-        return None;
+        return Adoption::Allowed;
     };
-    Some(Some(why))
+    Adoption::Refused(why)
 }
 
 /// First who owns what, then the values: both only of the version that was judged.

@@ -9,6 +9,7 @@ use crate::cluster::Cluster;
 use crate::compare::{Action, Memo, Plan, Planned, Reason, differs, memo_of};
 use crate::fetch::{Edited, Live, Owner};
 use crate::refusal::{Class, Refusal};
+use crate::render::patch::as_json;
 use crate::render::{DesiredPatch, Operation, Place};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -94,7 +95,7 @@ async fn one(
     let (child, live) = (&patch.wanted, &patch.live);
     let (action, memo) = match &patch.operations {
         _ if live.stored.terminating => return Ok(Done::WaitingGone),
-        Some(operations) => (judge_operations(operations, live.value())?, None),
+        Some(operations) => (judge_operations(operations, live)?, None),
         None => {
             let memo = known.memo.as_ref();
             differs(child, live, memo, &patch.manager, patch.marked())
@@ -112,12 +113,11 @@ async fn one(
         return Err(trouble);
     }
     let Action::Apply(reason) = planned.action else { return Ok(Done::Kept) };
-    let result = match &patch.operations {
-        Some(operations) => operate(cluster, patch, operations, reason).await,
-        None => {
-            let owner = Owner { manager: &patch.manager, ..*owner };
-            write(cluster, child, live, reason, known.memo.as_ref(), &owner).await
-        }
+    let result = if let Some(operations) = &patch.operations {
+        operate(cluster, patch, operations, reason).await
+    } else {
+        let owner = Owner { manager: &patch.manager, ..*owner };
+        write(cluster, child, live, reason, known.memo.as_ref(), &owner).await
     };
     known.restraints.note(planned, &result, Instant::now());
     if let Ok(Done::Written(live, _)) = &result {
@@ -128,12 +128,14 @@ async fn one(
 }
 
 /// What is there already needs nothing; what a test does not find is waited for.
-fn judge_operations(operations: &[Operation], object: &Value) -> Result<Action, Trouble> {
+fn judge_operations(operations: &[Operation], live: &Live) -> Result<Action, Trouble> {
+    let object = live.value();
     let there = |operation: &Operation| object.pointer(&operation.path) == Some(&operation.value);
     let asked = operations.iter().filter(|operation| operation.test);
     if let Some(failed) = asked.into_iter().find(|operation| !there(operation)) {
-        let why = format!("`{}` is not {} yet", failed.path, failed.value);
-        return Err(Trouble::Unseen(why));
+        // It stands in conditions and Events.
+        let value = if live.id.is_secret() { "as tested".into() } else { failed.value.to_string() };
+        return Err(Trouble::Unseen(format!("`{}` is not {value} yet", failed.path)));
     }
     let done = operations.iter().filter(|operation| !operation.test).all(there);
     Ok(if done { Action::Keep } else { Action::Apply(Reason::Drift) })
@@ -145,8 +147,7 @@ async fn operate(
     operations: &[Operation],
     reason: Reason,
 ) -> Result<Done, Trouble> {
-    let one = |operation: &Operation| json!({"op": operation.op, "path": operation.path, "value": operation.value});
-    let changes = operations.iter().map(one).collect();
+    let Value::Array(changes) = as_json(operations) else { return Ok(Done::Kept) };
     match cluster.patch(&patch.wanted, &patch.live, changes, &patch.manager).await {
         Ok(stored) => Ok(Done::Written(Box::new(Live::new(stored)), Write::Applied(reason))),
         Err(refusal) => Err(Trouble::Refused(refusal)),
@@ -168,5 +169,31 @@ pub(crate) async fn remove(cluster: &Cluster, edited: &Edited) -> Result<(), Ref
     match cluster.apply_to(live, &body, &edited.mark.manager()).await {
         Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
         other => other.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Gvk;
+    use crate::store::Format;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_waited_for_is_told_but_not_the_value_of_a_secret() {
+        let why = |kind: &str| {
+            let object = json!({"metadata": {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "7"},
+                "data": {"k": "x"}});
+            let format = Format::new(&Gvk::parse("v1", kind).unwrap(), true);
+            let live = Live::new(Arc::new(format.read(&object.to_string()).unwrap()));
+            let value = json!("hunter2");
+            let test = Operation { test: true, op: "test", path: "/data/k".into(), value };
+            match judge_operations(&[test], &live) {
+                Err(Trouble::Unseen(why)) => why,
+                other => format!("{other:?}"),
+            }
+        };
+        assert_eq!(why("ConfigMap"), "`/data/k` is not \"hunter2\" yet");
+        assert_eq!(why("Secret"), "`/data/k` is not as tested yet");
     }
 }

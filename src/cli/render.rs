@@ -3,6 +3,7 @@
 use super::kinds::{Definitions, Known};
 use super::preview::Preview;
 use super::{Exit, Folders, Terminal};
+use crate::render::patch;
 use crate::rule::{self, Loaded};
 use crate::yaml;
 use clap::Args;
@@ -81,6 +82,18 @@ fn show(text: &mut String, rule: &str, preview: &Preview<'_>) -> std::fmt::Resul
     for child in &preview.desired.children {
         let object = yaml::print(&child.object);
         writeln!(text, "---\n# rule {rule}, child {}\n{}", child.name(), object.trim_end())?;
+    }
+    for patch in &preview.desired.patches {
+        let (child, target) = (patch.wanted.name(), &patch.wanted.id);
+        let body = match &patch.operations {
+            None => yaml::print(&patch.wanted.object),
+            Some(operations) => yaml::print(&patch::as_json(operations)),
+        };
+        writeln!(
+            text,
+            "---\n# rule {rule}, child {child}, an edit of {target}\n{}",
+            body.trim_end()
+        )?;
     }
     for (child, why) in preview.desired.waiting() {
         writeln!(text, "---\n# rule {rule}, child {child}: {why}")?;

@@ -42,6 +42,8 @@ pub(super) struct Attached {
     namespaces: Mutex<Option<Hold>>,
     /// The watches of what the rule edits without owning it.
     targets: Mutex<BTreeMap<Gvk, Vec<Hold>>>,
+    /// Every kind of what this rule and those it replaced edit without owning it: edits that are no longer wanted are there.
+    target_kinds: BTreeSet<Gvk>,
     /// Every kind of child of this rule and of those it replaced.
     kinds: BTreeSet<Gvk>,
     scopes: Mutex<Arc<Scopes>>,
@@ -81,6 +83,8 @@ pub(super) fn attach(
 ) -> Arc<Attached> {
     let mut kinds: BTreeSet<Gvk> = rule.kinds().cloned().collect();
     kinds.extend(before.iter().flat_map(|before| before.kinds.iter().cloned()));
+    let mut target_kinds: BTreeSet<Gvk> = rule.target_kinds().into_iter().cloned().collect();
+    target_kinds.extend(before.iter().flat_map(|before| before.target_kinds.iter().cloned()));
     let attached = Arc::new(Attached {
         ear: Arc::new(Ear::new(&rule, &controller.queue)),
         rule,
@@ -93,6 +97,7 @@ pub(super) fn attach(
         inputs: Mutex::default(),
         namespaces: Mutex::default(),
         targets: Mutex::default(),
+        target_kinds,
         kinds,
         scopes: Mutex::default(),
         task: Mutex::default(),
@@ -103,7 +108,7 @@ pub(super) fn attach(
         before: before.cloned(),
         parents: attached.rule.parent.kinds.iter().cloned().collect(),
         missing: attached.kinds.clone(),
-        targets: attached.rule.target_kinds().into_iter().cloned().collect(),
+        targets: attached.target_kinds.clone(),
         inputs: (0..attached.rule.inputs.len()).collect(),
         asked: 0,
         warned: BTreeSet::new(),
@@ -163,9 +168,7 @@ impl Attached {
     /// Where the objects are found that the rule edits without owning them.
     pub(super) fn targets(&self) -> Arc<[ChildCache]> {
         let watched = lock(&self.targets);
-        let kinds = self.rule.target_kinds().into_iter().chain(watched.keys());
-        let kinds: BTreeSet<&Gvk> = kinds.collect();
-        let caches = kinds.into_iter().flat_map(|gvk| match watched.get(gvk) {
+        let caches = self.target_kinds.iter().flat_map(|gvk| match watched.get(gvk) {
             Some(holds) => holds.iter().map(Hold::cache).collect(),
             None => vec![ChildCache::unserved(gvk)],
         });
@@ -284,7 +287,7 @@ impl Attached {
         self.rule.parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
     }
 
-    fn each_parent(&self) -> Vec<ObjectId> {
+    pub(super) fn each_parent(&self) -> Vec<ObjectId> {
         let parents = lock(&self.parents);
         parents
             .iter()

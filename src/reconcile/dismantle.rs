@@ -23,8 +23,17 @@ const LOOK: Duration = Duration::from_secs(10);
 /// lost a label.
 pub(super) type Leaving = BTreeMap<ObjectId, Gvk>;
 
+/// Why children are taken away although their rule and their parent did not ask for that in a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The parent is deleted.
+    ParentDeleted,
+    /// The rule is gone.
+    RuleRemoved,
+}
+
 /// One step of taking a parent apart.
-pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving) -> Ended {
+pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving, cause: Cause) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
     for (id, live) in &observed.children {
@@ -39,7 +48,7 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving) -> Ended
         let why = match waits {
             Some(other) => format!("it goes after `{other}`"),
             None if live.stored.terminating => held_by(live),
-            None => match take(scene, live).await {
+            None => match take(scene, live, cause).await {
                 Ok(()) => "it is being deleted".to_owned(),
                 Err(refusal) => {
                     next = next.and(after_refusal(&refusal));
@@ -57,7 +66,7 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving) -> Ended
         }
     }
     if observed.children.is_empty() && !edits_left {
-        next = next.and(finish(scene, leaving, &manager).await);
+        next = next.and(finish(scene, leaving, &manager, cause).await);
     } else if lines.iter().any(|line| line.message == "it is being deleted") {
         // What was just deleted may be gone already, and so what waited for it goes on.
         next = next.and(Next::after(Duration::ZERO, Lane::Finish));
@@ -66,8 +75,11 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving) -> Ended
 }
 
 /// Deletes a child, or leaves it behind.
-async fn take(scene: &Scene<'_>, live: &Live) -> Result<(), Refusal> {
-    let stays = live.mark.as_ref().is_some_and(|mark| mark.outlives);
+async fn take(scene: &Scene<'_>, live: &Live, cause: Cause) -> Result<(), Refusal> {
+    let stays = live.mark.as_ref().is_some_and(|mark| match cause {
+        Cause::ParentDeleted => mark.outlives,
+        Cause::RuleRemoved => mark.stays,
+    });
     let removed = remove(scene.cluster, live, stays).await?;
     scene.remember_removal(&live.id, &removed);
     Ok(())
@@ -85,7 +97,7 @@ fn waits_for<'a>(live: &Live, observed: &'a Observed, scene: &Scene<'_>) -> Opti
 }
 
 /// No child is seen any more: each that was is asked for once before the parent is let go.
-async fn finish(scene: &Scene<'_>, leaving: &mut Leaving, manager: &str) -> Next {
+async fn finish(scene: &Scene<'_>, leaving: &mut Leaving, manager: &str, cause: Cause) -> Next {
     let owner = Owner {
         rule: &scene.rule.identity,
         parent: &scene.parent.id,
@@ -99,8 +111,11 @@ async fn finish(scene: &Scene<'_>, leaving: &mut Leaving, manager: &str) -> Next
             Ok(stored) => {
                 let live = Live::new(stored);
                 if live.not_ours(&owner).is_none() {
-                    let taken =
-                        if live.stored.terminating { Ok(()) } else { take(scene, &live).await };
+                    let taken = if live.stored.terminating {
+                        Ok(())
+                    } else {
+                        take(scene, &live, cause).await
+                    };
                     return match taken {
                         Ok(()) => Next::after(LOOK, Lane::Finish),
                         Err(refusal) => after_refusal(&refusal),
@@ -110,7 +125,7 @@ async fn finish(scene: &Scene<'_>, leaving: &mut Leaving, manager: &str) -> Next
         }
         leaving.pop_first();
     }
-    match finalizer::release(scene).await {
+    match finalizer::release_if_held(scene).await {
         Ok(()) => Next::default(),
         Err(refusal) => after_refusal(&refusal),
     }

@@ -57,8 +57,13 @@ pub(super) async fn release_unneeded(
     release(scene).await
 }
 
+/// Lets go of the parent, if it is held.
+pub(super) async fn release_if_held(scene: &Scene<'_>) -> Result<(), Refusal> {
+    if is_held(&scene.parent, scene.rule) { release(scene).await } else { Ok(()) }
+}
+
 /// Lets go of the parent.
-pub(super) async fn release(scene: &Scene<'_>) -> Result<(), Refusal> {
+async fn release(scene: &Scene<'_>) -> Result<(), Refusal> {
     let ours = marks::finalizer(&scene.rule.identity);
     let mut finalizers = scene.parent.finalizers();
     finalizers.retain(|name| *name != ours);

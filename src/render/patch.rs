@@ -42,6 +42,12 @@ pub struct Operation {
     pub value: Value,
 }
 
+/// Operations as a JSON patch has them.
+pub(crate) fn as_json(operations: &[Operation]) -> Value {
+    let one = |operation: &Operation| json!({"op": operation.op, "path": operation.path, "value": operation.value});
+    operations.iter().map(one).collect()
+}
+
 impl DesiredPatch {
     /// The child's id and the keys of the items around it.
     pub fn place(&self) -> Place {
@@ -60,19 +66,25 @@ impl DesiredPatch {
     }
 }
 
+/// An edit, or why there is none, and which object it is about, if that is known.
+pub(super) struct Made {
+    pub(super) target: Option<ObjectId>,
+    pub(super) patch: Result<DesiredPatch, Stuck>,
+}
+
 /// Renders an edit.
 pub(super) fn patch(
     rule: &Rule,
-    child: &ChildRule,
-    patch: &PatchRule,
+    (child, patch): (&ChildRule, &PatchRule),
     view: &View<'_>,
     observed: &Observed,
     setting: &Setting<'_>,
-) -> Result<(DesiredPatch, ObjectId), (Stuck, Option<ObjectId>)> {
+) -> Made {
     let making = Making { rule, child, patch, view, observed, setting };
-    let (gvk, id) = making.target().map_err(|stuck| (stuck, None))?;
-    let made = making.made(&gvk, &id);
-    made.map(|made| (made, id.clone())).map_err(|stuck| (stuck, Some(id)))
+    match making.target() {
+        Ok((gvk, id)) => Made { patch: making.made(&gvk, &id), target: Some(id) },
+        Err(stuck) => Made { patch: Err(stuck), target: None },
+    }
 }
 
 struct Making<'m, 'v> {

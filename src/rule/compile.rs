@@ -122,8 +122,9 @@ impl Draft {
         source: &Source,
         files: &Files,
     ) -> Rule {
-        let text = files
-            .iter()
+        // Of the template files only those that it uses: another one's edit is none of its business.
+        let used = templates.files().filter_map(|name| files.get_key_value(name));
+        let text = used
             .fold(source.text.clone(), |text, (name, file)| text + "\0" + name + "\0" + &file.text);
         let reads_inputs = |read: &Read| read.path.first().is_some_and(|root| root == "inputs");
         Rule {

@@ -6,13 +6,15 @@
 //!
 //! Who owns a field is told from who wrote it last: a manager's entry has what it wrote and what still has that value.
 
+mod edits;
+
 use super::shuffle::{self, Order};
 use super::{merge, status_of};
-use crate::fetch::{ChildCache, Live, Observed, Owner};
+use crate::fetch::{Live, Observed, Owner};
 use crate::input::{self, Inputs};
-use crate::marks::{self, PatchMark};
+use crate::marks;
 use crate::object::{Gvk, ObjectId, generation, metadata};
-use crate::render::{DesiredChild, DesiredPatch};
+use crate::render::DesiredChild;
 use crate::rule::Rule;
 use crate::scope::{Scope, Scopes};
 use crate::status::{Said, conditions};
@@ -142,59 +144,6 @@ impl Server {
     /// From now on these are the objects that the rule reads.
     pub fn set_inputs(&mut self, inputs: Vec<Value>) {
         self.inputs = inputs;
-    }
-
-    /// Where the objects are that a rule edits without owning them: among what it reads.
-    pub(super) fn targets(&self, rule: &Rule, scopes: &Scopes) -> Arc<[ChildCache]> {
-        input::targets_among(rule, &self.inputs, scopes)
-    }
-
-    /// An edit of an object that the rule does not own. Tells whether it changes anything.
-    pub(super) fn patch(&mut self, patch: &DesiredPatch) -> bool {
-        self.version += 1;
-        let version = self.version;
-        let Some(object) = self.target(&patch.wanted.id) else { return false };
-        let before = object.clone();
-        match &patch.operations {
-            None => merge::set(object, &patch.wanted.object),
-            Some(operations) => {
-                for operation in operations.iter().filter(|operation| !operation.test) {
-                    set_at(object, &operation.path, &operation.value);
-                }
-            }
-        }
-        let wrote = *object != before;
-        if wrote {
-            settle(object, &before, version);
-            if patch.operations.is_none() {
-                let edit = (before, patch.wanted.object.clone());
-                self.edits.entry((patch.mark_key(), patch.wanted.id.clone())).or_insert(edit);
-            }
-        }
-        wrote
-    }
-
-    /// Takes an edit back; what was there before, others hold.
-    pub(super) fn unpatch(&mut self, mark: &PatchMark, id: &ObjectId) {
-        let key = (PatchMark::key(&mark.manager()), id.clone());
-        let Some((theirs, ours)) = self.edits.remove(&key) else { return };
-        if let Some(object) = self.target(id) {
-            merge::drop_unset(object, &ours, &Value::Null, &theirs);
-        }
-    }
-
-    fn target(&mut self, id: &ObjectId) -> Option<&mut Value> {
-        if *id == self.parent_id {
-            return Some(&mut self.parent);
-        }
-        self.inputs.iter_mut().find(|object| {
-            let same_kind = Gvk::of(object).is_some_and(|gvk| gvk.group_kind() == *id.kind);
-            let namespace = metadata(object, "namespace");
-            let own = if id.namespace.is_empty() { "" } else { "default" };
-            same_kind
-                && metadata(object, "name") == Some(&*id.name)
-                && namespace.unwrap_or(own) == &*id.namespace
-        })
     }
 
     /// What a rule reads, for the parent.
@@ -428,24 +377,6 @@ fn owned(wrote: &Value) -> Value {
         fields.retain(|field, _| !server_set.contains(&field.as_str()));
     }
     owned
-}
-
-fn set_at(object: &mut Value, pointer: &str, value: &Value) {
-    let steps: Vec<String> =
-        pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
-    let mut place = object;
-    for step in &steps {
-        place = match place {
-            Value::Array(list) => {
-                match step.parse::<usize>().ok().and_then(|at| list.get_mut(at)) {
-                    Some(element) => element,
-                    None => return,
-                }
-            }
-            map => &mut map[step.as_str()],
-        };
-    }
-    place.clone_from(value);
 }
 
 /// A new version, and a new generation if the spec changed.

@@ -12,9 +12,11 @@ mod builtin_kinds;
 mod concurrency;
 mod control_plane;
 mod dev;
+mod events;
 mod groups;
 mod inputs;
 mod kinds;
+mod life;
 mod lifecycle;
 mod patches;
 mod policies;
@@ -69,6 +71,9 @@ fn usual_life() -> Vec<Trial> {
         lifecycle::an_edit_reaches_the_children_and_nothing_else_is_written,
         lifecycle::a_child_that_is_no_longer_wanted_is_pruned_and_only_that_one,
         lifecycle::the_children_of_a_deleted_parent_go,
+        life::a_child_goes_when_its_time_has_come_and_nobody_asks_before,
+        life::an_edit_runs_down_three_levels_and_readiness_runs_up,
+        life::of_a_thousand_items_one_more_writes_one_object,
         groups::each_item_has_its_objects_and_a_change_writes_only_what_it_concerns,
         inputs::an_input_is_waited_for_and_its_changes_reach_its_readers,
         inputs::a_list_from_selected_namespaces_is_followed_item_by_item,
@@ -78,11 +83,15 @@ fn usual_life() -> Vec<Trial> {
         policies::children_are_updated_as_their_rule_says,
         patches::an_edit_is_made_kept_and_taken_back_and_nothing_else_is_touched,
         policies::generated_values_are_made_once,
+        policies::a_rule_may_be_renamed_and_taken_away,
         policies::an_object_that_is_nobodys_is_adopted_if_the_rule_says_so,
         repair::a_deleted_child_comes_back,
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
         quiet::a_restart_writes_nothing,
+        events::what_is_made_and_taken_away_is_told_in_one_event_per_pass,
+        events::a_rule_without_status_tells_its_conditions,
+        events::events_about_what_lives_in_no_namespace_are_in_the_default_one,
     ]
 }
 
@@ -124,6 +133,7 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         kinds::a_childs_kind_may_go_and_come_back,
         safety::a_name_from_a_parent_cannot_become_a_request,
         safety::a_secret_stays_out_of_conditions,
+        safety::a_contested_secret_stays_out_of_events,
         safety::strange_parents_are_told_what_is_wrong,
         safety::ignored_fields_are_never_taken_back,
         safety::a_new_intent_takes_nothing_from_others,
@@ -135,6 +145,10 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         kinds::a_childs_namespace_may_come_after_its_parent,
         safety::a_parent_that_cannot_be_read_is_told_so,
         safety::a_child_is_no_parent_of_its_own_rule,
+        events::a_refusal_is_told_once_and_counted_up_by_whoever_comes_after,
+        events::a_contested_field_is_told_once_with_both_values_and_its_manager,
+        events::a_mistake_and_a_lost_child_are_told,
+        events::without_the_right_to_tell_everything_else_goes_on,
     ]
 }
 

@@ -88,6 +88,15 @@ pub(crate) async fn an_edit_is_made_kept_and_taken_back_and_nothing_else_is_touc
     assert_eq!(left["data"]["one-once"], "a", "what a JSON patch did stays");
     assert_eq!(left["data"]["one-once"], "a", "what a JSON patch did stays");
     sandbox.settled().await;
+    // Neither is what the rule does not say any more.
+    let itself = "    - id: itself\n      patch: {target: parent}\n      template: itself.yaml\n";
+    sandbox.edit_rule(itself, "");
+    sandbox
+        .until("WebApp", "two", "is left alone", |o| {
+            o["metadata"]["annotations"].get("seen").is_none()
+        })
+        .await;
+    sandbox.settled().await;
     sandbox.delete("WebApp", "two").await;
     sandbox.until_gone("WebApp", "two").await;
     let left = sandbox.get("ConfigMap", "shared").await;

@@ -147,7 +147,7 @@ pub(crate) async fn what_a_rule_keeps_is_left_behind_without_our_marks() {
     sandbox.stop().await;
 }
 
-const UPDATES: &str = r#"
+const UPDATES: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: updates}
@@ -159,7 +159,7 @@ spec:
     - {id: secret, template: secret.yaml, onImmutable: recreate}
     - {id: firm, template: firm.yaml}
   status: {}
-"#;
+";
 
 fn text(suffix: &str) -> String {
     format!(
@@ -227,7 +227,7 @@ pub(crate) async fn children_are_updated_as_their_rule_says() {
     sandbox.stop().await;
 }
 
-const GENERATE: &str = r#"
+const GENERATE: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: generate}
@@ -236,7 +236,7 @@ spec:
   children:
     - {id: credentials, template: secret.yaml, generate: {password: {length: 24}}}
   status: {}
-"#;
+";
 
 const CREDENTIALS: &str = r#"
 apiVersion: v1
@@ -296,7 +296,7 @@ pub(crate) async fn generated_values_are_made_once() {
     sandbox.stop().await;
 }
 
-const ADOPT: &str = r#"
+const ADOPT: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: adopt}
@@ -307,7 +307,7 @@ spec:
     - {id: owned, template: owned.yaml, adopt: unowned}
     - {id: left, template: left.yaml}
   status: {}
-"#;
+";
 
 pub(crate) async fn an_object_that_is_nobodys_is_adopted_if_the_rule_says_so() {
     let template = |name: &str| {
@@ -340,9 +340,9 @@ pub(crate) async fn an_object_that_is_nobodys_is_adopted_if_the_rule_says_so() {
         sandbox.create("ConfigMap", object).await;
     }
     let holder = sandbox.get("WebApp", "holder").await;
-    let owner = json!([{"apiVersion": "demo.kubewright.io/v1", "kind": "WebApp", "name": "holder",
+    let by_holder = json!([{"apiVersion": "demo.kubewright.io/v1", "kind": "WebApp", "name": "holder",
         "uid": holder["metadata"]["uid"]}]);
-    sandbox.edit("ConfigMap", "owned", json!({"metadata": {"ownerReferences": owner}})).await;
+    sandbox.edit("ConfigMap", "owned", json!({"metadata": {"ownerReferences": by_holder}})).await;
     sandbox.webapp_is("app", json!({"image": "a"})).await;
     let adopted = sandbox
         .until("ConfigMap", "taken", "is adopted", |object| object["data"]["a"] == "ours")
@@ -359,5 +359,51 @@ pub(crate) async fn an_object_that_is_nobodys_is_adopted_if_the_rule_says_so() {
     for name in ["owned", "left"] {
         assert_eq!(sandbox.get("ConfigMap", name).await["data"]["b"], "theirs");
     }
+    sandbox.stop().await;
+}
+
+const REMOVED: &str = r"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: removed}
+spec:
+  crossNamespace: true
+  onRuleRemoved: delete
+  parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
+  children:
+    - {id: near, template: near.yaml}
+    - {id: kept, template: kept.yaml, onRemove: {unwanted: orphan}}
+    - {id: role, template: role.yaml}
+";
+
+pub(crate) async fn a_rule_may_be_renamed_and_taken_away() {
+    let role = ROLE.replace("far-", "removed-");
+    let kept = config("kept");
+    let templates =
+        [("near.yaml", NEAR), ("role.yaml", role.as_str()), ("kept.yaml", kept.as_str())];
+    let mut sandbox = Sandbox::with("removed", REMOVED, &templates).await;
+    sandbox.webapp_is("app", json!({"image": "a"})).await;
+    sandbox.until("ClusterRole", "removed-app", "exists", |_| true).await;
+    sandbox.settled().await;
+
+    // Under another name it goes on as if nothing had happened.
+    let before = sandbox.writes().len();
+    sandbox.edit_rule(
+        "metadata: {name: removed}\nspec:",
+        "metadata: {name: other}\nspec:\n  formerly: [removed]",
+    );
+    sandbox.settled().await;
+    sandbox.edit("ConfigMap", "app-near", json!({"data": {"a": "hand"}})).await;
+    sandbox.until("ConfigMap", "app-near", "is repaired", |o| o["data"]["a"] == "b").await;
+    sandbox.settled().await;
+    assert_eq!(sandbox.writes().len(), before + 1, "{:#?}", sandbox.writes().split_off(before));
+
+    // Taken away, it takes its children with it, as it said, and lets its parents go.
+    sandbox.controller().set_rules(&[]);
+    sandbox.until_gone("ClusterRole", "removed-app").await;
+    sandbox.until_gone("ConfigMap", "app-near").await;
+    sandbox.settled().await;
+    assert!(is_left_behind(&sandbox.get("ConfigMap", "app-kept").await));
+    assert!(finalizers(&sandbox.get("WebApp", "app").await).is_null());
     sandbox.stop().await;
 }

@@ -16,9 +16,11 @@ pub(crate) async fn a_restart_writes_nothing() {
     }
     join_all(names.iter().map(|name| sandbox.until_ready(name))).await;
     sandbox.stop().await;
-    let before = sandbox.requests().len();
+    let (before, told) = (sandbox.requests().len(), sandbox.events().len());
+    assert!(told > 0, "the children were told");
     sandbox.start();
     sandbox.settled().await;
+    assert_eq!(sandbox.events().len(), told, "{:#?}", sandbox.events());
     let requests = sandbox.requests().split_off(before);
     assert!(!requests.is_empty(), "it did start");
     let writes: Vec<_> = requests.iter().filter(|request| request.is_write()).collect();
@@ -33,11 +35,13 @@ pub(crate) async fn fifty_parents_are_quiet_for_a_minute() {
         sandbox.webapp_is(name, json!({"image": "shop:1", "files": {"a": "b"}})).await;
     }
     join_all(names.iter().map(|name| sandbox.until_ready(name))).await;
-    let before = sandbox.requests().len();
+    sandbox.settled().await;
+    let (before, told) = (sandbox.requests().len(), sandbox.events().len());
     // The claim is about a minute, so the test has to be there for one.
     tokio::time::sleep(Duration::from_mins(1)).await;
     let requests = sandbox.requests().split_off(before);
     let others: Vec<&Request> = requests.iter().filter(|request| request.verb != "watch").collect();
     assert!(others.is_empty(), "{others:#?}");
+    assert_eq!(sandbox.events().len(), told, "{:#?}", sandbox.events());
     sandbox.stop().await;
 }

@@ -64,6 +64,37 @@ stringData: {tls.crt: hunter2, \"not a key\": hunter2}
     assert!(message.contains("data[not a key]"), "{message}");
     let shop = sandbox.get("WebApp", "shop").await.to_string();
     assert!(!shop.contains("hunter2") && !shop.contains("aHVudGVyMg"), "{shop}");
+    let (note, _) = sandbox.until_told("shop", "ChildFailed").await;
+    assert!(note.contains("data[not a key]"), "{note}");
+    let told = format!("{:?}", sandbox.told("shop").await);
+    assert!(!told.contains("hunter2") && !told.contains("aHVudGVyMg"), "{told}");
+    sandbox.stop().await;
+}
+
+/// A field of a Secret that somebody else holds: who and which, never what.
+pub(crate) async fn a_contested_secret_stays_out_of_events() {
+    let template = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: {{ parent.metadata.name }}}
+stringData: {image: {{ parent.spec.image }}}
+data: {host: {{ parent.spec.host | b64encode if parent.spec.host }}}
+";
+    let rule = rule("contested-secret", "child.yaml");
+    let mut sandbox = Sandbox::with("contested-secret", &rule, &[("child.yaml", template)]).await;
+    sandbox.webapp_is("shop", json!({"image": "hunter2-image"})).await;
+    sandbox.until_ready("shop").await;
+    // In base64: hunter2-theirs and hunter2-ours.
+    sandbox.edit("Secret", "shop", json!({"data": {"host": "aHVudGVyMi10aGVpcnM="}})).await;
+    sandbox.webapp_is("shop", json!({"image": "hunter2-image", "host": "hunter2-ours"})).await;
+    assert!(stalled(&sandbox, "shop").await.contains(".data.host is held by by-hand"));
+    let (note, _) = sandbox.until_told("shop", "Conflict").await;
+    assert_eq!(
+        note,
+        "child (Secret contested-secret/shop) is not written: data.host by by-hand (Update)"
+    );
+    let told = format!("{:?}", sandbox.told("shop").await);
+    assert!(!told.contains("hunter2") && !told.contains("aHVudGVyMi"), "{told}");
     sandbox.stop().await;
 }
 

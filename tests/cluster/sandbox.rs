@@ -5,7 +5,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 use kube::api::{
-    Api, ApiResource, DeleteParams, DynamicObject, GetParams, Patch, PatchParams, PostParams,
+    Api, ApiResource, DeleteParams, DynamicObject, GetParams, ListParams, Patch, PatchParams,
+    PostParams,
 };
 use kube::core::{GroupVersionKind, Request as ApiRequest};
 use kubewright::controller::{self, Controller};
@@ -183,9 +184,57 @@ impl Sandbox {
         settled.expect("the controller comes to rest");
     }
 
-    /// What this controller asked the API server so far.
+    /// What this controller asked the API server so far, Events aside: they come beside the passes, in their own time.
     pub(crate) fn requests(&self) -> Vec<Request> {
-        world().requests(&self.agent)
+        let all = world().requests(&self.agent).into_iter();
+        all.filter(|request| !request.is_about_events()).collect()
+    }
+
+    /// What it asked in order to tell Events.
+    pub(crate) fn events(&self) -> Vec<Request> {
+        let all = world().requests(&self.agent).into_iter();
+        all.filter(Request::is_about_events).collect()
+    }
+
+    /// The Events about a parent, in the order in which they were made: reason, note, and the whole.
+    pub(crate) async fn told(&self, parent: &str) -> Vec<(String, String, Value)> {
+        self.told_in(&self.namespace, parent).await
+    }
+
+    /// The same for a parent whose Events are in another namespace.
+    pub(crate) async fn told_in(
+        &self,
+        namespace: &str,
+        parent: &str,
+    ) -> Vec<(String, String, Value)> {
+        let gvk = GroupVersionKind::gvk("events.k8s.io", "v1", "Event");
+        let resource = ApiResource::from_gvk(&gvk);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let events = api.list(&ListParams::default()).await.expect("a list").items;
+        let ours = format!("kubewright.io/{}", self.namespace);
+        let mut events: Vec<Value> = events
+            .into_iter()
+            .map(|event| serde_json::to_value(event).expect("JSON"))
+            .filter(|event| event["reportingController"] == ours)
+            .filter(|event| event["regarding"]["name"] == parent)
+            .collect();
+        events.sort_by_key(|event| event["eventTime"].as_str().unwrap_or_default().to_owned());
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        events
+            .into_iter()
+            .map(|event| (text(&event["reason"]), text(&event["note"]), event))
+            .collect()
+    }
+
+    /// Waits for an Event of a reason about a parent, and gives it.
+    pub(crate) async fn until_told(&self, parent: &str, reason: &str) -> (String, Value) {
+        eventually(&format!("{parent} is told of {reason}"), || async {
+            let told = self.told(parent).await;
+            let found = told.iter().find(|(found, ..)| found == reason);
+            found.map(|(_, note, event)| (note.clone(), event.clone())).ok_or(format!("{told:#?}"))
+        })
+        .await
     }
 
     pub(crate) fn writes(&self) -> Vec<Request> {

@@ -107,6 +107,11 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// Whether it reads or writes an Event.
+    pub(crate) fn is_about_events(&self) -> bool {
+        self.uri.starts_with("/apis/events.k8s.io/")
+    }
+
     /// Whether it asks for a change.
     pub(crate) fn is_write(&self) -> bool {
         matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")

@@ -101,7 +101,7 @@ spec:
         data: {level: {{ children.itself.metadata.labels.level }}}
 "#;
 
-const EDITS_SCENARIO: &str = r#"
+const EDITS_SCENARIO: &str = r"
 about: edits are made, kept and taken back
 parent: {apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {team: ops}}}
 steps:
@@ -116,7 +116,7 @@ steps:
   - about: it is no namespace of that team any more
     parent: {metadata: {labels: {team: ~}}}
     expect: {actions: {itself: delete, after: delete}}
-"#;
+";
 
 #[test]
 fn edits_of_other_objects_are_made_kept_and_taken_back() {
