@@ -124,7 +124,7 @@ impl Path {
 
     /// The place of one result of [`Path::lookup`] as text, for people: `$.a[1].b`. A filter that found nothing is
     /// shown as `[?]`. Paths that lead to one value are shown as they were written.
-    pub(crate) fn describe(&self, value: &Value, nth: usize) -> String {
+    pub fn describe(&self, value: &Value, nth: usize) -> String {
         let mut text = None;
         if let Way::General(program) = &self.0.way
             && !self.is_singular()

@@ -135,6 +135,8 @@ struct Parts {
 struct Rendered {
     text: String,
     slots: Slots,
+    /// What its values have cost where they were put in.
+    spent: fill::Spent,
     /// Expressions of a lenient body that count as nothing.
     gone: BTreeSet<usize>,
 }
@@ -201,7 +203,10 @@ impl Templates {
         loop {
             let trace = Trace::new(gone.clone());
             let error = match self.run(name, context, &trace) {
-                Ok((text, slots)) => return Ok(Rendered { text, slots, gone }),
+                Ok((text, slots)) => {
+                    let spent = fill::Spent::default();
+                    return Ok(Rendered { text, slots, spent, gone });
+                }
                 Err(error) => error,
             };
             let dispensable = match mode {
@@ -252,7 +257,7 @@ impl Templates {
         if matches!(document.root.kind, Kind::Null { explicit: false }) {
             return Ok(None);
         }
-        fill::fill(&document.root, &rendered.slots, mode == Mode::Lenient)
+        fill::fill(&document.root, &rendered.slots, &rendered.spent, mode == Mode::Lenient)
             .map_err(|fault| self.fault(name, context, rendered, fault))
     }
 

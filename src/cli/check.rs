@@ -3,10 +3,12 @@
 mod examine;
 mod explain;
 
-use super::kinds::Definitions;
+use super::kinds::{Definitions, Known};
 use super::{Exit, Folders, Terminal};
+use crate::lint;
 use crate::problem::{self, Problem};
-use crate::{lint, rule};
+use crate::rule::{self, Folder, Loaded};
+
 use clap::{Args, ValueEnum};
 use examine::{Examined, examine};
 use std::path::Path;
@@ -82,14 +84,25 @@ fn checked(arguments: &CheckArguments) -> Result<Checked, rule::Error> {
     let folder = rule::read(&folders.rules, &folders.templates())?;
     let loaded = rule::load(&folder);
     let kinds = arguments.definitions.known(&loaded)?;
+    Ok(judged(&folder, loaded, kinds, &arguments.folders.rules))
+}
+
+/// What `check` says of texts that were read already, in the order in which it is shown. Pure.
+pub fn problems(folder: &Folder) -> Vec<Problem> {
+    let loaded = rule::load(folder);
+    let kinds = Known::of(&loaded);
+    judged(folder, loaded, kinds, Path::new("rules")).problems
+}
+
+fn judged(folder: &Folder, loaded: Loaded, kinds: Known, whole: &Path) -> Checked {
     let mut examined = examine(&loaded, &kinds);
     let found = std::mem::take(&mut examined.problems);
     let warnings = lint::warnings(&loaded, &folder.templates);
     let mut problems = [loaded.problems, kinds.problems, found, warnings].concat();
     if !problems.iter().any(Problem::is_error) && loaded.rules.is_empty() {
-        problems.push(no_rule(&arguments.folders.rules));
+        problems.push(no_rule(whole));
     }
-    Ok(Checked { problems: problem::ordered(problems), examined, rules: loaded.rules.len() })
+    Checked { problems: problem::ordered(problems), examined, rules: loaded.rules.len() }
 }
 
 fn no_rule(folder: &Path) -> Problem {

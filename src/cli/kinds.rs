@@ -43,7 +43,18 @@ impl Definitions {
                 others.problems.into_iter().filter(|problem| problem.code == "illegal-yaml"),
             );
         }
+        Ok(Known { problems, ..Known::beside(types, loaded) })
+    }
+}
+
+impl Known {
+    /// The built-in kinds, and those that the folder itself defines.
+    pub(super) fn of(loaded: &Loaded) -> Self {
+        Self::beside(Types::builtin(), loaded)
+    }
+
+    fn beside(types: Types, loaded: &Loaded) -> Self {
         let types = types.with_crds(loaded.crds.iter().map(|crd| &crd.object));
-        Ok(Known { scopes: Scopes::offline(&types), types, problems })
+        Self { scopes: Scopes::offline(&types), types, problems: Vec::new() }
     }
 }

@@ -4,9 +4,10 @@
 //! parsing; a value is only ever put in as a whole or as a text, it is not read again.
 
 use super::token::{self, Piece};
-use super::value::{Slots, json_text};
+use super::value::{MAX_BYTES, Slots, json_text, too_long};
 use crate::yaml::{Kind, Node, Style};
 use serde_json::{Map, Value as Json};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Why a tree cannot be filled, and where in the rendered text.
@@ -32,20 +33,30 @@ pub(super) fn hint_for_yaml(text: &str, offset: usize) -> Option<String> {
     found.then(|| "put a map into a map with `<<: {{ … }}`, and a value behind a key".to_owned())
 }
 
+/// What the values of one rendering have cost so far, in bytes, each counted as often as it is used.
+pub(super) type Spent = Cell<usize>;
+
 /// Fills one tree; nothing if it came out as nothing.
-pub(super) fn fill(node: &Node, slots: &Slots, lenient: bool) -> Result<Option<Json>, Fault> {
-    Filling { slots, lenient }.node(node)
+pub(super) fn fill(
+    node: &Node,
+    slots: &Slots,
+    spent: &Spent,
+    lenient: bool,
+) -> Result<Option<Json>, Fault> {
+    Filling { slots, spent, lenient }.node(node)
 }
 
 /// The text of a single line, which is never read as YAML; nothing if it is `omit`.
 pub(super) fn fill_text(text: &str, slots: &Slots) -> Result<String, Fault> {
     let whole = 0..text.len();
-    let filled = Filling { slots, lenient: false }.text(text, &whole)?;
+    let spent = Spent::default();
+    let filled = Filling { slots, spent: &spent, lenient: false }.text(text, &whole)?;
     filled.ok_or_else(|| fault("template-error", "`omit` cannot be a part of a text", &whole))
 }
 
 struct Filling<'a> {
     slots: &'a Slots,
+    spent: &'a Spent,
     lenient: bool,
 }
 
@@ -85,14 +96,22 @@ impl Filling<'_> {
         }
         if style == Style::Plain {
             match token::whole(text) {
-                Some(Piece::Slot(slot)) => {
-                    return Ok(Some(self.slots.get(slot).cloned().unwrap_or_default()));
-                }
+                Some(Piece::Slot(slot)) => return Ok(Some(self.value(slot, bytes)?.clone())),
                 Some(Piece::Nothing | Piece::Omit) => return Ok(None),
                 _ => {}
             }
         }
         Ok(self.text(text, bytes)?.map(Json::String))
+    }
+
+    /// The value of a slot, paid for: aliases and captured texts name one slot as often as they like.
+    fn value(&self, slot: usize, bytes: &Range<usize>) -> Result<&Json, Fault> {
+        let (value, cost) = self.slots.get(slot).unwrap_or((&Json::Null, 0));
+        self.spent.set(self.spent.get().saturating_add(cost));
+        if self.spent.get() > MAX_BYTES {
+            return Err(fault("template-limit", too_long(), bytes));
+        }
+        Ok(value)
     }
 
     /// A text with values in it; nothing if one of them does not exist yet and the body is lenient.
@@ -105,7 +124,7 @@ impl Filling<'_> {
             match piece {
                 Piece::Text(text) => filled += text,
                 Piece::Slot(slot) => {
-                    let json = self.slots.get(slot).unwrap_or(&Json::Null);
+                    let json = self.value(slot, bytes)?;
                     filled += &json_text(json)
                         .map_err(|message| fault("template-error", message, bytes))?;
                 }

@@ -12,8 +12,11 @@ use minijinja::{Error, ErrorKind, Output, State};
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
 
-/// Values in one rendering together, in bytes of text and keys.
+/// Values in one rendering together, in bytes of text and keys, and [`ONE_VALUE`] for each value.
 pub(super) const MAX_BYTES: usize = 5 << 20;
+
+/// What a value costs whatever is in it, in bytes: about what it takes in a list.
+const ONE_VALUE: usize = 16;
 
 /// Values inside each other.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -21,14 +24,21 @@ pub(super) const MAX_DEPTH: usize = 64;
 /// The values of one rendering, waiting for the text around them to be read.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    values: Vec<Json>,
+    /// Each with its cost in bytes.
+    values: Vec<(Json, usize)>,
     bytes: usize,
 }
 
 impl Slots {
-    pub(super) fn get(&self, slot: usize) -> Option<&Json> {
-        self.values.get(slot)
+    /// A value and its cost in bytes: a text that was captured, or an alias, can name one many times.
+    pub(super) fn get(&self, slot: usize) -> Option<(&Json, usize)> {
+        self.values.get(slot).map(|(value, bytes)| (value, *bytes))
     }
+}
+
+/// Why a rendering has too many values, or too long ones.
+pub(super) fn too_long() -> String {
+    format!("the values are longer than {MAX_BYTES} bytes together")
 }
 
 /// What `omit` stands for.
@@ -66,9 +76,9 @@ pub(super) fn format(
     let slots = state.get_or_insert_extension_with(Slots::default);
     slots.bytes += bytes;
     if slots.bytes > MAX_BYTES {
-        return Err(refuse(format!("the values are longer than {MAX_BYTES} bytes together")));
+        return Err(refuse(too_long()));
     }
-    slots.values.push(json);
+    slots.values.push((json, bytes));
     let slot = slots.values.len() - 1;
     Ok(token::write_slot(out, slot)?)
 }
@@ -89,6 +99,7 @@ fn json_within(
     }
     // The engine charges nothing for lists that it has not made yet; this does.
     state.consume_fuel(1)?;
+    *bytes += ONE_VALUE;
     if let Some(node) = value.downcast_object_ref::<Node>() {
         return node_json(state, node, depth, bytes);
     }
@@ -223,7 +234,10 @@ fn plain(state: &State<'_, '_>, value: &Value) -> Result<String, Error> {
             Piece::Nothing => {}
             Piece::Omit => return Err(refuse("`omit` cannot be a part of a text")),
             Piece::Slot(slot) => {
-                let json = slots.and_then(|slots| slots.get(slot)).unwrap_or(&Json::Null);
+                let (json, bytes) =
+                    slots.and_then(|slots| slots.get(slot)).unwrap_or((&Json::Null, 0));
+                // One captured text can name a long value many times.
+                state.consume_fuel(bytes as u64 / 64)?;
                 plain += &json_text(json).map_err(refuse)?;
             }
         }

@@ -9,6 +9,7 @@ mod absence;
 mod check;
 mod codes;
 mod commands;
+mod corpus;
 mod graph;
 mod groups;
 mod inputs;

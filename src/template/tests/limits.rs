@@ -4,7 +4,10 @@ use super::*;
 
 #[test]
 fn work_and_memory_of_a_rendering_are_bounded() {
-    let case = Case::new(&json!({"v": "x".repeat(1 << 20), "deep": deep(70)}));
+    let list = vec![1; 20_000];
+    let case = Case::new(&json!({"v": "x".repeat(1 << 20), "deep": deep(70), "list": list}));
+    let captured = "{% set t %}{{ v }}{% endset %}\n";
+    let many = "{% set m %}{% for x in range(1000) %}{{ t }}{% endfor %}{% endset %}\n";
     let doubled = |what: &str, times: usize| {
         let doubling = format!("{{% set x = {what} %}}").repeat(times);
         format!("{{% set x = [1] %}}{doubling}a: {{{{ x }}}}")
@@ -36,11 +39,34 @@ fn work_and_memory_of_a_rendering_are_bounded() {
         ("a: {{ v|regex_match('(a|b|ab)*c') }}".to_owned(), "template-limit"),
         ("---\na: 1\n".repeat(101), "template-yaml"),
         ("a: ".to_owned() + &"[".repeat(70) + &"]".repeat(70), "template-yaml"),
+        // One value, named again and again: by aliases, and by text that holds its placeholder.
+        ("a: &a {{ v }}\n".to_owned() + &numbered("bN: *a\n", 6), "template-limit"),
+        (format!("{captured}a: [{}]", "{{ t }}, ".repeat(6)), "template-limit"),
+        (format!("{captured}a: \"{}\"", "{{ t }}".repeat(6)), "template-limit"),
+        (format!("{captured}{}", numbered("'N{{ t }}': 1\n", 6)), "template-limit"),
+        (format!("{captured}{many}a: {{{{ m|length }}}}"), "template-limit"),
+        (format!("{captured}{many}a: {{{{ m ~ 'x' }}}}"), "template-limit"),
+        (format!("{captured}{many}a: {{{{ m == v }}}}"), "template-limit"),
+        ("a: &a {{ list }}\n".to_owned() + &numbered("bN: *a\n", 30), "template-limit"),
+        ("a: &a {{ v }}\nb: *a\n".to_owned(), ""),
         ("a: &a [1, 1]\n".to_owned() + &numbered("bN: &bN [*a, *a]\n", 40), ""),
     ];
     for (text, code) in table {
         fails_with(&case, &text, code);
     }
+}
+
+#[test]
+fn the_documents_of_a_rendering_share_its_bound() {
+    let captured = "{% set t %}{{ v }}{% endset %}\n";
+    let documents = |count: usize| {
+        let text = captured.to_owned() + &numbered("---\na: {{ t }}\n", count);
+        let case = Case::new(&json!({"v": "x".repeat(1 << 20)})).file("t.yaml", &text);
+        case.documents("t.yaml").map(|documents| documents.len()).map_err(|failure| told(&failure))
+    };
+    assert_eq!(documents(4), Ok(4));
+    let refused = documents(6).unwrap_err();
+    assert!(refused.contains("longer than 5242880 bytes together"), "{refused}");
 }
 
 /// An empty code expects a value.
