@@ -32,7 +32,7 @@ pub use policy_file::{
     Update, WhenGone,
 };
 pub use read::{Error, Folder, Templates, read};
-pub use schema::{reference, schema};
+pub use schema::{examples, reference, schema};
 
 use crate::object::Gvk;
 use crate::path::Location;

@@ -28,7 +28,13 @@ pub fn schema() -> Value {
     })
 }
 
-/// Every field of a rule, with its type and meaning.
+/// Examples of each shape, which use each of its fields: `== NAME`, then YAML documents. The tests hold them to the schema.
+pub fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let sections = include_str!("examples.txt").split("== ").skip(1);
+    sections.filter_map(|section| section.split_once('\n'))
+}
+
+/// Every field of a rule, with its type, its meaning and an example.
 pub fn reference() -> String {
     let (_, shapes) = shapes();
     let mut page = String::from(
@@ -82,6 +88,9 @@ fn describe(page: &mut String, name: &str, shape: &Value) -> std::fmt::Result {
     for (field, value) in shape["properties"].as_object().into_iter().flatten() {
         let needed = if required.contains(&json!(field)) { " *required*" } else { "" };
         writeln!(page, "| `{field}` | {}{needed} | {} |", kind(value), text(value))?;
+    }
+    for (_, example) in examples().filter(|(shown, _)| *shown == name) {
+        writeln!(page, "\n```yaml\n{}\n```", example.trim_end())?;
     }
     Ok(())
 }

@@ -259,9 +259,13 @@ impl Binder<'_> {
     }
 
     fn condition(&mut self, key: &Node, value: &Node) {
-        let own = self.rule.status.iter().flat_map(|status| &status.conditions);
-        let mut known = vec![kind::READY, kind::RECONCILING, kind::STALLED];
-        known.extend(own.map(|condition| condition.kind.as_str()));
+        let status = self.rule.status.as_ref();
+        let prefix = status.map_or("", |status| status.prefix.as_str());
+        let usual = [kind::READY, kind::RECONCILING, kind::STALLED];
+        let usual: Vec<String> = usual.iter().map(|kind| format!("{prefix}{kind}")).collect();
+        let own = status.into_iter().flat_map(|status| &status.conditions);
+        let own = own.map(|condition| condition.kind.as_str());
+        let known: Vec<&str> = usual.iter().map(String::as_str).chain(own).collect();
         let name = key.as_str().unwrap_or_default();
         if !known.contains(&name) {
             unknown("condition", name, &key.span, &known, &mut self.decoder);
