@@ -45,7 +45,7 @@ pub use names::{Names, RootKind};
 pub use quantity::{Quantity, QuantityError};
 pub use reference::{Found, Leaf, Readiness, Reference, Root, Scope, Values};
 pub use suggestion::closest;
-pub use verdict::{Truth, Verdict};
+pub use verdict::{MOST_FAILING, Truth, Verdict};
 pub use written::{Operand, Operator, Written, WrittenReference};
 
 use crate::path::Path;

@@ -16,17 +16,17 @@ pub use write::{Sent, StatusMemory, Written, write};
 
 use crate::act::Outcome;
 use crate::act::patch::Patched;
-use crate::comparison::Truth;
+use crate::comparison::{MOST_FAILING, Truth};
 use crate::fetch::Observed;
 use crate::problem::Problem;
 use crate::render::Desired;
 use crate::report::{Report, State};
 use crate::rule::{ConditionRule, Rule};
-use crate::template::Failure;
+use crate::template::{Awaits, Failure, Part};
 use crate::view::View;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is to be said about a parent.
 pub struct Said {
@@ -114,6 +114,15 @@ impl Said {
     }
 }
 
+/// Names for a message: sorted, and at most five.
+fn list(names: &BTreeSet<String>) -> String {
+    let mut shown: Vec<&str> = names.iter().take(MOST_FAILING).map(String::as_str).collect();
+    if names.len() > MOST_FAILING {
+        shown.push("and more");
+    }
+    shown.join(", ")
+}
+
 /// A condition that the rule declares.
 fn declared(
     rule: &Rule,
@@ -128,7 +137,10 @@ fn declared(
         Truth::Unknown => (condition::Truth::Unknown, condition.unknown.as_ref()),
     };
     let message = because.and_then(|because| because.message.as_ref()).map(|message| {
-        rule.templates.line(message, &view.context()).unwrap_or_else(|failure| {
+        let failing = Value::from(list(&verdict.failing));
+        let mut context = view.context().into_owned();
+        context.insert("failing", Part::new("failing", &failing, Awaits::Nothing));
+        rule.templates.line(message, &context).unwrap_or_else(|failure| {
             let said = failure.summary();
             if let Failure::Failed(problem) = failure {
                 problems.push(problem);

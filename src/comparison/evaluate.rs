@@ -7,10 +7,11 @@ use super::reference::{Found, Leaf, Reference, Scope, Values};
 use super::relation::{Finding, Relation};
 use super::right::{Terms, Wanted};
 use super::statement::{About, Sense, Statement};
-use super::verdict::{Truth, Verdict};
+use super::verdict::{MOST_FAILING, Truth, Verdict};
 use super::{Comparison, Single, Test, Tree};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 impl Comparison {
     /// Judges it. `now` is the time of the pass: ages are counted from it.
@@ -118,6 +119,7 @@ impl Judge<'_> {
             "" => String::new(),
             reason => format!(": {reason}"),
         };
+        let failing = BTreeSet::from([name.to_owned()]);
         let wants_ready = sense.is_met(wanted);
         let met = |ready: bool| Truth::from(ready == wants_ready);
         match readiness.truth {
@@ -125,8 +127,14 @@ impl Judge<'_> {
                 Verdict::new(Truth::Unknown, format!("{name} is not known to be ready{reason}"))
             }
             Truth::Holds if wants_ready => Verdict::new(met(true), format!("{name} is ready")),
-            Truth::Holds => Verdict::new(met(true), format!("{name} is ready, should not be")),
-            Truth::Fails => Verdict::new(met(false), format!("{name} is not ready{reason}")),
+            Truth::Holds => Verdict {
+                failing,
+                ..Verdict::new(met(true), format!("{name} is ready, should not be"))
+            },
+            Truth::Fails => Verdict {
+                failing: if met(false) == Truth::Fails { failing } else { BTreeSet::new() },
+                ..Verdict::new(met(false), format!("{name} is not ready{reason}"))
+            },
         }
     }
 
@@ -150,7 +158,8 @@ impl Judge<'_> {
         {
             let label = subject.label_of_leaf(found.root, at);
             let about = About { label, leaf: *leaf, secret: found.secret };
-            return Verdict { look_again, ..decided(statement, &about, *finding, sense) };
+            let failing = failing(subject, found, &findings, sense);
+            return Verdict { look_again, failing, ..decided(statement, &about, *finding, sense) };
         }
         let holds = if findings.is_empty() { !some && statement.of_none() } else { !some };
         let met = sense.is_met(holds);
@@ -167,8 +176,32 @@ impl Judge<'_> {
             (_, false, false) if met => format!("every {label} {predicate}"),
             (_, false, false) => format!("every {label} {predicate}, one should not"),
         };
-        Verdict { look_again, ..Verdict::new(met, sentence) }
+        let failing = failing(subject, found, &findings, sense);
+        Verdict { look_again, failing, ..Verdict::new(met, sentence) }
     }
+}
+
+/// What does not pass: the keys of items where the path goes over all of them, else each value by its name.
+fn failing(
+    subject: &Reference,
+    found: &Values<'_>,
+    findings: &[Finding],
+    sense: Sense,
+) -> BTreeSet<String> {
+    let fails = findings.iter().enumerate().filter(|(_, finding)| !sense.is_met(finding.holds));
+    let text = subject.path().as_str();
+    let over_items = text.starts_with("$.*") || text.starts_with("$[*]");
+    let name = |(nth, _): (usize, &Finding)| {
+        let place = subject.path().describe(found.root, nth);
+        let step = place.trim_start_matches(['$', '.', '[']);
+        let key = if let Some(quoted) = step.strip_prefix('\'') {
+            quoted.split('\'').next().unwrap_or_default()
+        } else {
+            step.split(['.', '[', ']']).next().unwrap_or_default()
+        };
+        if over_items { key.to_owned() } else { subject.label_of_leaf(found.root, nth) }
+    };
+    fails.map(name).take(MOST_FAILING + 1).collect()
 }
 
 /// A verdict that needs no look at the values.

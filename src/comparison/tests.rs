@@ -351,7 +351,9 @@ fn readiness_has_three_values() {
         (Unknown, false, Unknown, "deployment is not known to be ready: it does not exist yet"),
     ] {
         let scope = Objects { ready, ..objects() };
-        let expected = Verdict { truth, sentence: sentence.into(), look_again: None };
+        let fails = (truth == Fails).then(|| "deployment".to_owned());
+        let failing = fails.into_iter().collect();
+        let expected = Verdict { failing, ..Verdict::new(truth, sentence) };
         let comparison = json!({"of": "deployment", "ready": wanted});
         assert_eq!(compile(&comparison).evaluate(&scope, now()), expected);
         let denied = json!({"not": {"of": "deployment", "ready": !wanted}});
@@ -602,11 +604,10 @@ fn an_age_tells_when_it_turns_over_and_no_time_that_moves() {
         let truth = named(truth_then);
         let look_again: Option<Timestamp> = flips.parse().ok();
         assert_eq!(look_again.is_none(), flips == "never");
-        assert_eq!(
-            verdict(&value),
-            Verdict { truth, sentence: sentence.into(), look_again },
-            "{value}"
-        );
+        let fails = (truth == Fails).then(|| "parent $.born".to_owned());
+        let failing = fails.into_iter().collect();
+        let expected = Verdict { look_again, failing, ..Verdict::new(truth, sentence) };
+        assert_eq!(verdict(&value), expected, "{value}");
         let at_time = |time: Timestamp| compile(&value).evaluate(&objects(), time).truth;
         if let Some(time) = look_again {
             let just_before = Timestamp::from_nanosecond(time.as_nanosecond() - 1).unwrap();
@@ -626,7 +627,8 @@ fn the_time_to_look_again_passes_through_combinations() {
     assert_eq!(verdict(&many).look_again, in_an_hour);
     let denied = json!({"not": {"path": "$.born", "as": "age", "lessThan": "2h"}});
     let sentence = "parent $.born is less than 2h ago, should not be less than 2h ago";
-    let expected = Verdict { truth: Fails, sentence: sentence.into(), look_again: in_an_hour };
+    let failing = ["parent $.born".to_owned()].into();
+    let expected = Verdict { look_again: in_an_hour, failing, ..Verdict::new(Fails, sentence) };
     assert_eq!(verdict(&denied), expected);
     let far = json!({
         "path": "$.far", "default": "9999-12-30T22:00:00Z", "as": "age", "atLeast": "2000000h"

@@ -3,6 +3,7 @@
 //! In: the verdicts of parts. Out: the verdict of the whole, in the three-valued logic of Kleene. Never here: values.
 
 use k8s_openapi::jiff::Timestamp;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Not;
 
@@ -46,7 +47,12 @@ pub struct Verdict {
     pub sentence: String,
     /// When time alone may change the verdict next; `None` if only a changed object can.
     pub look_again: Option<Timestamp>,
+    /// What fails, if it fails: keys of items, or names of objects with the path. As many as are shown, and one more.
+    pub failing: BTreeSet<String>,
 }
+
+/// So many things that fail are shown at most.
+pub const MOST_FAILING: usize = 5;
 
 /// Sentences of parts shown at once; the rest is counted.
 const MAX_PARTS: usize = 4;
@@ -56,7 +62,8 @@ const MAX_SENTENCE: usize = 1_000;
 impl Verdict {
     /// A verdict that time does not change.
     pub fn new(truth: impl Into<Truth>, sentence: impl Into<String>) -> Self {
-        Self { truth: truth.into(), sentence: sentence.into(), look_again: None }
+        let (truth, sentence) = (truth.into(), sentence.into());
+        Self { truth, sentence, look_again: None, failing: BTreeSet::new() }
     }
 
     /// All must hold; of nothing, it holds.
@@ -82,7 +89,10 @@ impl Verdict {
         let relevant = || parts.iter().filter(|part| part.truth == truth);
         // Also where another part decides for now: the sentence may change with a part before the truth does.
         let look_again = parts.iter().filter_map(|part| part.look_again).min();
-        Self { truth, sentence: join(relevant().map(|part| part.sentence.as_str())), look_again }
+        let failing = relevant().filter(|part| part.truth == Truth::Fails);
+        let failing = failing.flat_map(|part| part.failing.iter().cloned()).collect();
+        let sentence = join(relevant().map(|part| part.sentence.as_str()));
+        Self { truth, sentence, look_again, failing }
     }
 }
 
@@ -112,7 +122,7 @@ mod tests {
 
     fn verdict(truth: Truth, sentence: &str, second: Option<i64>) -> Verdict {
         let look_again = second.map(|second| Timestamp::from_second(second).unwrap());
-        Verdict { truth, sentence: sentence.into(), look_again }
+        Verdict { look_again, ..Verdict::new(truth, sentence) }
     }
 
     #[test]

@@ -299,7 +299,7 @@ shape! {
     BecauseFile {
         /// One CamelCase word.
         reason = "reason": Spanned<String>,
-        /// A sentence for people; may use `{{ … }}`. Without it the comparisons explain themselves.
+        /// A sentence for people; may use `{{ … }}`, and `{{ failing }}` for what fails, sorted, at most five. Without it the comparisons explain themselves.
         message = "message": Option<BodyFile>,
     }
 }

@@ -168,7 +168,7 @@ fn mistakes_in_policies_are_told_where_they_are() {
     }
 }
 
-const PREFIX: &str = r#"
+const PREFIX: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: new-name}
@@ -183,13 +183,60 @@ spec:
         kind: ConfigMap
         metadata: {name: copy}
   status: {prefix: Web}
-"#;
+";
 
 /// Several rules may write the status of one kind, each under a prefix; and a renamed rule goes by its oldest name.
 #[test]
 fn conditions_have_the_prefix_of_their_rule_and_marks_its_oldest_name() {
     let scenario = "about: a\nparent: {apiVersion: v1, kind: Pod, metadata: {name: p}}\nexpect:\n  actions: {copy: create}\n  children: {copy: {metadata: {labels: {kubewright.io/rule: old-name}}}}\n  conditions: {WebReady: True, WebStalled: False}\n";
     let folder = folder(&[("rules/a.yaml", PREFIX), ("scenarios/a.yaml", scenario)]);
+    let (code, out, error) = run(folder.path(), &["test"]);
+    assert_eq!((code, error.as_str()), (0, ""), "{out}");
+}
+
+const FAILING: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: parts}
+spec:
+  parent: {apiVersion: v1, kind: ConfigMap}
+  children:
+    - forEach: {path: "$.data", item: entry}
+      children:
+        - id: part
+          inline: |
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: part-{{ entry.key }}}
+            data: {ok: {{ entry.value }}}
+  status:
+    conditions:
+      - type: Complete
+        when: [{of: part, path: "$.*.data.ok", equals: fine}]
+        then: {reason: All}
+        otherwise: {reason: Some, message: "not fine: {{ failing }}"}
+"#;
+
+const FAILING_SCENARIO: &str = r#"
+about: what fails is listed, sorted, and at most five
+parent: &parent
+  apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: p}
+  data: {a: fine, c: x, b: x}
+steps:
+  - expect:
+      actions: {"part[a]": create, "part[b]": create, "part[c]": create}
+      conditions: {Complete: {status: False, message: "not fine: b, c"}}
+  - parent: {data: {d: x, e: x, f: x, g: x}}
+    expect:
+      actions: {"part[d]": create, "part[e]": create, "part[f]": create, "part[g]": create}
+      conditions: {Complete: {status: False, message: "not fine: b, c, d, e, f, and more"}}
+"#;
+
+#[test]
+fn what_fails_is_listed_in_a_message() {
+    let folder = folder(&[("rules/a.yaml", FAILING), ("scenarios/a.yaml", FAILING_SCENARIO)]);
     let (code, out, error) = run(folder.path(), &["test"]);
     assert_eq!((code, error.as_str()), (0, ""), "{out}");
 }

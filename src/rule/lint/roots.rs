@@ -35,7 +35,7 @@ pub(super) fn unknown(flows: &Flows<'_>) -> Vec<Problem> {
         look(study, &["let"], None, None);
     }
     for study in &flows.messages {
-        look(study, &["let"], None, None);
+        look(study, &["let", "failing"], None, None);
     }
     look(&flows.fields, &["let", "conditions"], None, None);
     problems

@@ -1,4 +1,4 @@
-//! Whole rules: the CRD of one that uses everything, and the shipped one whose CRD was written by hand.
+//! Whole rules: the CRD of one that uses everything, and one whose CRD was written by hand.
 
 use crate::rule::{Folder, Loaded, load};
 use crate::shorthand::crd;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 const EVERYTHING: &str = include_str!("../../../tests/fixtures/shorthand/everything.yaml");
 const GOLDEN: &str = include_str!("../../../tests/fixtures/shorthand/everything.crd.yaml");
 const PAGE: &str = include_str!("../../../docs/SHORT-SCHEMA.md");
-const WEBAPP: &str = include_str!("../../../rules/webapp.yaml");
-const WEBAPP_CRD: &str = include_str!("../../../rules/webapp.crd.yaml");
+const WEBAPP: &str = include_str!("../../../tests/fixtures/shorthand/webapp.yaml");
+const WEBAPP_CRD: &str = include_str!("../../../tests/fixtures/shorthand/webapp.crd.yaml");
 
 fn loaded(files: &[(&str, &str)]) -> Loaded {
     let source = |(name, text): &(&str, &str)| Source::new(*name, *text);
@@ -25,7 +25,7 @@ fn loaded(files: &[(&str, &str)]) -> Loaded {
     })
 }
 
-/// The schema of the shipped CRD in short form.
+/// The schema of the hand-written CRD in short form.
 const SHORT: &str = "  schema:
     spec:
       image: string, required, minLength 1 \"Container image to run.\"
