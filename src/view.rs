@@ -18,7 +18,7 @@ use crate::rule::{ChildRule, Rule};
 use crate::template::{Awaits, BodyTemplate, Context, Failure, Part};
 use children::Children;
 use k8s_openapi::jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -73,6 +73,7 @@ impl<'a> View<'a> {
         let parent = visible(observed.parent.value());
         let context = Context::new()
             .with("parent", Part::new("parent", &parent, Awaits::Key("status".into())))
+            .with("rule", Part::new("rule", &json!({"name": &*rule.name}), Awaits::Nothing))
             .with("inputs", observed.inputs.part());
         let children = Children::new(rule, observed);
         let look_again = Cell::new(None);

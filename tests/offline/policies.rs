@@ -182,13 +182,14 @@ spec:
         apiVersion: v1
         kind: ConfigMap
         metadata: {name: copy}
+        data: {rule: {{ rule.name }}}
   status: {prefix: Web}
 ";
 
 /// Several rules may write the status of one kind, each under a prefix; and a renamed rule goes by its oldest name.
 #[test]
 fn conditions_have_the_prefix_of_their_rule_and_marks_its_oldest_name() {
-    let scenario = "about: a\nparent: {apiVersion: v1, kind: Pod, metadata: {name: p}}\nexpect:\n  actions: {copy: create}\n  children: {copy: {metadata: {labels: {kubewright.io/rule: old-name}}}}\n  conditions: {WebReady: True, WebStalled: False}\n";
+    let scenario = "about: a\nparent: {apiVersion: v1, kind: Pod, metadata: {name: p}}\nexpect:\n  actions: {copy: create}\n  children: {copy: {metadata: {labels: {kubewright.io/rule: old-name}}, data: {rule: new-name}}}\n  conditions: {WebReady: True, WebStalled: False}\n";
     let folder = folder(&[("rules/a.yaml", PREFIX), ("scenarios/a.yaml", scenario)]);
     let (code, out, error) = run(folder.path(), &["test"]);
     assert_eq!((code, error.as_str()), (0, ""), "{out}");

@@ -1,7 +1,8 @@
 //! Compiles what a rule says of its parent's status.
 
 use super::{Compiler, Surroundings};
-use crate::comparison::Names;
+use crate::comparison::{Comparison, Names};
+use crate::rule::comparison_file::ComparisonFile;
 use crate::rule::compiled::{Because, ConditionRule, StatusRule};
 use crate::rule::decode::Spanned;
 use crate::rule::file::{BecauseFile, BodyFile, ConditionFile, StatusFile};
@@ -62,6 +63,9 @@ impl Compiler<'_> {
         }
         self.camel_case(kind, "type");
         let when = self.comparisons(&file.when, names);
+        for (comparison, file) in when.iter().flatten().zip(&file.when) {
+            self.looks_into_items(comparison, file);
+        }
         let then = self.because(&file.then);
         let otherwise = self.because(&file.otherwise);
         let unknown = file.unknown.as_ref().map(|unknown| self.because(unknown));
@@ -73,6 +77,28 @@ impl Compiler<'_> {
             otherwise,
             unknown,
         })
+    }
+
+    /// A child of a group is a map of objects here, by the keys of its items: a field of an object is one level deeper.
+    fn looks_into_items(&mut self, comparison: &Comparison, file: &ComparisonFile) {
+        const FIELDS: [&str; 5] = ["metadata", "spec", "status", "data", "kind"];
+        for (name, paths) in comparison.paths_by_root() {
+            if !self.ids.contains(name) || self.singles.contains(name) {
+                continue;
+            }
+            for path in paths {
+                let text = path.as_str().trim_start_matches('$').trim_start_matches('.');
+                let first = text.split(['.', '[']).next().unwrap_or_default();
+                if FIELDS.contains(&first) {
+                    let message =
+                        format!("`{name}` is a map of objects here, by the keys of its items");
+                    let hint =
+                        format!("write `$.*.{text}` for that of each, or `$.KEY.{text}` for one");
+                    let span = file.place_of_text(path.as_str());
+                    self.note("path-of-items", &span, message, Some(&hint));
+                }
+            }
+        }
     }
 
     fn because(&mut self, file: &BecauseFile) -> Because {
