@@ -49,8 +49,9 @@ Jinja: `{{ expression }}` is a value, `{% if … %}`, `{% for … %}`, `{% set �
 `{# … #}` is a comment. A line that holds nothing but statements disappears. The files in the folder of templates, `inline`,
 `let` and `status.fields` are written like this; in messages and names, which are single lines, expressions make text.
 
-A template reads `parent`, `let`, `children` (what exists of the rule's other children), the items of the groups around it by
-their names, and in `status.fields` also `conditions`. Nothing else: no clock, no randomness, no environment, no files, no
+A template reads `parent`, `let`, `inputs`, `children` (what exists of the rule's other children), the items of the groups around it
+by their names, and `rule.name`; in `status.fields` also `conditions`, in messages of conditions `failing`, and in a child that
+generates values `generated`. Nothing else: no clock, no randomness, no environment, no files, no
 network. The same input gives the same bytes.
 
 The examples below see this:
