@@ -43,13 +43,17 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving, cause: C
     }
     let mut next = Next::default();
     let mut lines = Vec::new();
+    let mut took = false;
     for live in observed.children.values() {
         let waits = waits_for(live, &observed, scene);
         let why = match waits {
             Some(other) => format!("it goes after `{other}`"),
             None if live.stored.terminating => held_by(live),
             None => match take(scene, live, cause).await {
-                Ok(()) => "it is being deleted".to_owned(),
+                Ok(()) => {
+                    took = true;
+                    "it is being deleted".to_owned()
+                }
                 Err(refusal) => {
                     next = next.and(after_refusal(&refusal));
                     format!("it cannot be deleted: {refusal}")
@@ -67,7 +71,7 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving, cause: C
     }
     if observed.children.is_empty() && !edits_left {
         next = next.and(finish(scene, leaving, &manager, cause).await);
-    } else if lines.iter().any(|line| line.message == "it is being deleted") {
+    } else if took {
         // What was just deleted may be gone already, and so what waited for it goes on.
         next = next.and(Next::after(Duration::ZERO, Lane::Finish));
     }
