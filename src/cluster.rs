@@ -77,12 +77,7 @@ impl Cluster {
         manager: &str,
         force: bool,
     ) -> Result<Arc<Stored>, Refusal> {
-        let resource = self.resource(&child.gvk).await?;
-        let parameters = parameters(manager, force);
-        let request = request(&resource.resource, &child.id.namespace)
-            .patch(&child.id.name, &parameters, &Patch::Apply(body))
-            .map_err(kube::Error::BuildRequest)?;
-        self.object(&child.gvk, request).await
+        self.send_apply(&child.gvk, &child.id, body, &parameters(manager, force)).await
     }
 
     /// A JSON patch of exactly this version of a child. The guard is a part of the patched object, since that is answered as
@@ -119,11 +114,21 @@ impl Cluster {
         manager: &str,
     ) -> Result<Arc<Stored>, Refusal> {
         let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
-        let resource = self.resource(&gvk).await?;
-        let request = request(&resource.resource, &live.id.namespace)
-            .patch(&live.id.name, &parameters(manager, false), &Patch::Apply(body))
+        self.send_apply(&gvk, &live.id, body, &parameters(manager, false)).await
+    }
+
+    async fn send_apply(
+        &self,
+        gvk: &Gvk,
+        id: &ObjectId,
+        body: &Value,
+        parameters: &PatchParams,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(gvk).await?;
+        let request = request(&resource.resource, &id.namespace)
+            .patch(&id.name, parameters, &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(&gvk, request).await
+        self.object(gvk, request).await
     }
 
     /// Server-side apply of an object's status.

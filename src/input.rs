@@ -29,6 +29,8 @@ const MOST: usize = 10_000;
 #[derive(Default)]
 pub struct Inputs {
     by_id: BTreeMap<Arc<str>, Input>,
+    /// Those that are there, as templates see them: converted once, and shared by every view of a pass.
+    parts: BTreeMap<Arc<str>, Part>,
     /// A mistake in a name or a selector.
     pub failed: Option<Problem>,
     /// Whether the parent is in a namespace that the rule selects; a sentence if that cannot be told yet.
@@ -77,11 +79,16 @@ impl Inputs {
 
     /// `inputs` as templates see it.
     pub fn part(&self) -> Part {
-        let parts = self.by_id.iter().filter_map(|(id, input)| {
-            let path = format!("inputs.{id}");
-            Some((id.to_string(), Part::new(&path, input.value()?, Awaits::Everything)))
-        });
+        let parts = self.parts.iter().map(|(id, part)| (id.to_string(), part.clone()));
         Part::group("inputs", parts, Awaits::Everything)
+    }
+
+    fn add(&mut self, id: &Arc<str>, input: Input) {
+        if let Some(value) = input.value() {
+            let part = Part::new(&format!("inputs.{id}"), value, Awaits::Everything);
+            self.parts.insert(Arc::clone(id), part);
+        }
+        self.by_id.insert(Arc::clone(id), input);
     }
 }
 
@@ -121,7 +128,7 @@ pub fn find(
                 Input::Missing(format!("{} is not known", input.id))
             }
         };
-        inputs.by_id.insert(Arc::clone(&input.id), found);
+        inputs.add(&input.id, found);
     }
     (inputs, finder.interests)
 }
@@ -243,10 +250,7 @@ impl Finder<'_> {
         if self.rule.cross_namespace || own.is_empty() || *id.namespace == *own {
             return Ok(());
         }
-        let message =
-            format!("input `{}` is {id}, outside of the parent's namespace `{own}`", input.id);
-        let problem = Problem::new("outside-namespace", message).at(input.place.clone());
-        Err(Failure::Failed(problem.hint("a rule with `crossNamespace: true` may read it")))
+        Err(outside(input, &format!("is {id}, outside"), own))
     }
 
     fn list(
@@ -285,10 +289,7 @@ impl Finder<'_> {
         if self.rule.cross_namespace || own.is_empty() || (within && !is_global) {
             return Ok(());
         }
-        let message =
-            format!("input `{}` reaches outside of the parent's namespace `{own}`", input.id);
-        let problem = Problem::new("outside-namespace", message).at(input.place.clone());
-        Err(Failure::Failed(problem.hint("a rule with `crossNamespace: true` may read it")))
+        Err(outside(input, "reaches outside", own))
     }
 
     /// The namespaces of a list; none means all.
@@ -322,6 +323,13 @@ impl Finder<'_> {
         self.interests.namespaces.insert(selector);
         selected
     }
+}
+
+/// Whoever may create a parent must not reach further than the rule's author decided.
+fn outside(input: &InputRule, how: &str, own: &str) -> Failure {
+    let message = format!("input `{}` {how} of the parent's namespace `{own}`", input.id);
+    let problem = Problem::new("outside-namespace", message).at(input.place.clone());
+    Failure::Failed(problem.hint("a rule with `crossNamespace: true` may read it"))
 }
 
 /// The identity of a namespace.

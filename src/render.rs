@@ -254,11 +254,17 @@ impl Desired {
                 view.keep(&child.id, &view.keys(), &|id| self.wants(id));
                 Decision::Wanted
             }
-            Err(stuck) => {
-                self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
-                Decision::Stuck
-            }
+            Err(stuck) => self.is_stuck(child, view, stuck),
         };
+        self.decide(child, view, decision);
+    }
+
+    fn is_stuck(&mut self, child: &ChildRule, view: &View<'_>, stuck: Stuck) -> Decision {
+        self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
+        Decision::Stuck
+    }
+
+    fn decide<'a>(&mut self, child: &'a ChildRule, view: &View<'a>, decision: Decision) {
         view.decide(&child.id, decision);
         self.decisions.push(((Arc::clone(&child.id), view.keys()), decision));
     }
@@ -290,13 +296,9 @@ impl Desired {
                 self.patches.push(made);
                 Decision::Wanted
             }
-            Err(stuck) => {
-                self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
-                Decision::Stuck
-            }
+            Err(stuck) => self.is_stuck(child, view, stuck),
         };
-        view.decide(&child.id, decision);
-        self.decisions.push(((Arc::clone(&child.id), view.keys()), decision));
+        self.decide(child, view, decision);
     }
 
     fn add(&mut self, rule: &Rule, child: &ChildRule, view: &View<'_>, objects: Vec<DesiredChild>) {

@@ -4,7 +4,7 @@
 //! text that the API server understands. Pure.
 
 use crate::rule::Relation;
-use crate::template::{Context, Failure, LineTemplate, Read, Templates};
+use crate::template::{Context, Failure, LineTemplate, Templates};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -30,11 +30,6 @@ impl SelectorRule {
     /// Its values.
     pub fn lines(&self) -> impl Iterator<Item = &LineTemplate> {
         self.requirements.iter().flat_map(|(.., values)| values)
-    }
-
-    /// What its values read.
-    pub fn reads(&self) -> impl Iterator<Item = &Read> {
-        self.lines().flat_map(LineTemplate::reads)
     }
 
     /// The selector, if no value is a template.

@@ -131,13 +131,13 @@ async fn one(
 fn judge_operations(operations: &[Operation], live: &Live) -> Result<Action, Trouble> {
     let object = live.value();
     let there = |operation: &Operation| object.pointer(&operation.path) == Some(&operation.value);
-    let asked = operations.iter().filter(|operation| operation.test);
+    let asked = operations.iter().filter(|operation| operation.is_test());
     if let Some(failed) = asked.into_iter().find(|operation| !there(operation)) {
         // It stands in conditions and Events.
         let value = if live.id.is_secret() { "as tested".into() } else { failed.value.to_string() };
         return Err(Trouble::Unseen(format!("`{}` is not {value} yet", failed.path)));
     }
-    let done = operations.iter().filter(|operation| !operation.test).all(there);
+    let done = operations.iter().filter(|operation| !operation.is_test()).all(there);
     Ok(if done { Action::Keep } else { Action::Apply(Reason::Drift) })
 }
 
@@ -187,7 +187,7 @@ mod tests {
             let format = Format::new(&Gvk::parse("v1", kind).unwrap(), true);
             let live = Live::new(Arc::new(format.read(&object.to_string()).unwrap()));
             let value = json!("hunter2");
-            let test = Operation { test: true, op: "test", path: "/data/k".into(), value };
+            let test = Operation { op: "test", path: "/data/k".into(), value };
             match judge_operations(&[test], &live) {
                 Err(Trouble::Unseen(why)) => why,
                 other => format!("{other:?}"),

@@ -122,12 +122,12 @@ mod tests {
         for (path, expected) in [
             ("rules/a.yaml", "rules/a.yaml"),
             ("./rules/a b.yaml", "rules/a%20b.yaml"),
-            ("/work/repo/rules/ä.yaml", "rules/%C3%A4.yaml"),
-            ("/work/other/a.yaml", "file:///work/other/a.yaml"),
+            ("/srv/repo/rules/ä.yaml", "rules/%C3%A4.yaml"),
+            ("/srv/other/a.yaml", "file:///srv/other/a.yaml"),
             ("../a.yaml", "../a.yaml"),
-            ("/work/repo", "."),
+            ("/srv/repo", "."),
         ] {
-            assert_eq!(uri(Path::new(path), Path::new("/work/repo")), expected, "{path}");
+            assert_eq!(uri(Path::new(path), Path::new("/srv/repo")), expected, "{path}");
         }
     }
 

@@ -32,14 +32,19 @@ pub struct DesiredPatch {
 /// One operation of a JSON patch, of those that can be judged from what is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// Whether it only asks.
-    pub test: bool,
     /// `add` or `replace`, or `test`.
     pub op: &'static str,
     /// A JSON pointer.
     pub path: String,
     /// What is there, or should be.
     pub value: Value,
+}
+
+impl Operation {
+    /// Whether it only asks.
+    pub fn is_test(&self) -> bool {
+        self.op == "test"
+    }
 }
 
 /// Operations as a JSON patch has them.
@@ -251,7 +256,7 @@ impl Making<'_, '_> {
         {
             return Err(self.refused("illegal-patch", format!("a patch does not change `{path}`")));
         }
-        Ok(Operation { test: op == "test", op, path, value: value.clone() })
+        Ok(Operation { op, path, value: value.clone() })
     }
 
     fn wanted(

@@ -4,6 +4,7 @@ use super::{Compiler, is_dns_label};
 use crate::rule::compiled::{InputRule, Where};
 use crate::rule::file::{InputFile, RuleFile, SelectorFile};
 use crate::rule::policy_file::{NamespacesFile, Relation};
+use crate::schema::naming;
 use crate::selector::{Selector, SelectorRule};
 use crate::source::Place;
 use crate::template::{LineTemplate, Read};
@@ -113,13 +114,7 @@ impl Compiler<'_> {
 
     /// A name can only be made of what is known before.
     fn reads_before(&mut self, input: &InputRule, before: &BTreeSet<&str>) {
-        let name = input.name.iter().flat_map(LineTemplate::reads);
-        let within: Vec<&Read> = match &input.within {
-            Where::Named(line) => line.reads().iter().collect(),
-            Where::Selected(selector) => selector.reads().collect(),
-            Where::Own | Where::All | Where::Listed(_) => Vec::new(),
-        };
-        for read in name.chain(within).chain(input.selector.reads()) {
+        for read in input.lines().flat_map(LineTemplate::reads) {
             if let Some((message, hint)) = too_early(read, before) {
                 let problem = crate::problem::Problem::new("read-too-early", message);
                 self.problems.push(problem.at(read.place.clone()).hint(hint));
@@ -170,18 +165,8 @@ impl Compiler<'_> {
     }
 
     fn label(&mut self, label: &str, span: &Range<usize>) {
-        let name = label.rsplit('/').next().unwrap_or_default();
-        let inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        let edge = |c: char| c.is_ascii_alphanumeric();
-        let legal = name.len() <= 63
-            && name.chars().all(inner)
-            && name.starts_with(edge)
-            && name.ends_with(edge)
-            && label.matches('/').count() <= 1
-            && label.len() <= 317;
-        if !legal {
-            let message = format!("`{label}` is no name for a label");
-            self.note("illegal-label", span, message, None);
+        if let Some(why) = naming::key("a label", label) {
+            self.note("illegal-label", span, format!("`{label}` {why}"), None);
         }
     }
 }

@@ -28,7 +28,7 @@ impl Server {
         match &patch.operations {
             None => merge::set(object, &patch.wanted.object),
             Some(operations) => {
-                for operation in operations.iter().filter(|operation| !operation.test) {
+                for operation in operations.iter().filter(|operation| !operation.is_test()) {
                     set_at(object, &operation.path, &operation.value);
                 }
             }
