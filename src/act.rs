@@ -111,6 +111,12 @@ impl Outcome {
         self.children.iter().any(written) || self.pruned.iter().any(|(_, result)| result.is_ok())
     }
 
+    /// Whether every child is as it should be and every deletion was made.
+    pub fn is_complete(&self) -> bool {
+        self.children.iter().all(Result::is_ok)
+            && self.pruned.iter().all(|(_, result)| result.is_ok())
+    }
+
     /// What was deleted, or left behind.
     pub fn removals(&self) -> impl Iterator<Item = (&ObjectId, &Deleted)> {
         let pruned =
@@ -182,7 +188,9 @@ pub async fn act(
     if may_prune && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
             let stays = live.mark.as_ref().is_some_and(|mark| mark.stays);
-            let result = if let Some(refusal) = restraints.holds_deletion(live, begun) {
+            let held = plan.withheld.get(&live.id).cloned();
+            let held = held.or_else(|| restraints.holds_deletion(live, begun));
+            let result = if let Some(refusal) = held {
                 Err(refusal)
             } else {
                 let result = remove::remove(cluster, live, stays).await;

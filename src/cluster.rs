@@ -175,6 +175,22 @@ impl Cluster {
         }
     }
 
+    /// Creates an object of our own: not a child, and not by an apply.
+    pub async fn create(
+        &self,
+        gvk: &Gvk,
+        id: &ObjectId,
+        body: &Value,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(gvk).await?;
+        let body = serde_json::to_vec(body)
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
+        let request = request(&resource.resource, &id.namespace)
+            .create(&PostParams::default(), body)
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(gvk, request).await
+    }
+
     /// A merge patch of exactly this object in exactly this version.
     pub async fn merge(&self, live: &Live, patch: &Value) -> Result<Arc<Stored>, Refusal> {
         let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;

@@ -5,7 +5,13 @@
 //! Never here: what a pass does.
 
 mod attach;
+mod budget;
+mod guard;
+mod records;
 mod retire;
+mod rollout;
+mod rules;
+mod sight;
 
 use crate::cluster::Cluster;
 use crate::event::Teller;
@@ -13,16 +19,21 @@ use crate::fetch::owner_keys_of;
 use crate::input::Interests;
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Again, Lane, Queue};
-use crate::reconcile::{Memory, Next, Scene, reconcile};
+use crate::reconcile::{Gate, Memory, Next, Scene, reconcile};
 use crate::report::Report;
-use crate::rule::Rule;
+use crate::rule::Kept;
+use crate::store::{Notice, Subscription};
 use crate::watch::{Kinds, Watches};
 use attach::Attached;
 use futures::FutureExt;
+use guard::Passing;
 use kube::Client;
+use records::Records;
+pub use rollout::Progress;
+use sight::Sight;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::task::{AbortHandle, JoinSet};
@@ -45,11 +56,22 @@ pub struct Options {
     pub workers: usize,
     /// Whether the last report of every parent is kept for [`Controller::reports`].
     pub reports: bool,
+    /// Our own namespace, where what has to outlive the process is remembered of each rule; nothing is if there is none,
+    /// and then no change of a rule is rolled out slowly or held back.
+    pub namespace: Option<String>,
+    /// So many parents may change in a second because their rule did.
+    pub rollout_rate: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { installation: "kubewright".into(), workers: 8, reports: false }
+        Self {
+            installation: "kubewright".into(),
+            workers: 8,
+            reports: false,
+            namespace: None,
+            rollout_rate: 20,
+        }
     }
 }
 
@@ -60,12 +82,17 @@ pub struct Controller {
     queue: Arc<Queue<Key>>,
     options: Options,
     rules: Mutex<BTreeMap<Arc<str>, Arc<Attached>>>,
+    /// Rules that run on as they were, and why.
+    kept: Mutex<Vec<(Arc<str>, Kept)>>,
     /// Rules that were taken away and whose parents are being let go, by identity.
     retiring: Mutex<BTreeMap<Arc<str>, AbortHandle>>,
     memories: Mutex<HashMap<Key, Memory>>,
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
     teller: Arc<Teller>,
+    records: Option<Records>,
+    /// Hears of records that somebody else changed.
+    _heard: Option<Subscription>,
 }
 
 /// A controller whose workers run.
@@ -81,12 +108,18 @@ impl Controller {
     pub fn new(client: Client, options: Options) -> Arc<Self> {
         let kinds = Arc::new(Kinds::new(client.clone()));
         let teller = Teller::new(client.clone(), &options.installation);
-        Arc::new(Self {
-            cluster: Cluster::new(client.clone(), kinds),
-            watches: Watches::new(client, Some(Arc::new(owner_keys_of))),
+        let watches = Watches::new(client.clone(), Some(Arc::new(owner_keys_of)));
+        let records = options.namespace.as_deref();
+        let records = records.map(|own| Records::new(&watches, own, &options.installation));
+        Arc::new_cyclic(|controller| Self {
+            _heard: records.as_ref().map(|records| hear(records, Weak::clone(controller))),
+            records,
+            cluster: Cluster::new(client, kinds),
+            watches,
             queue: Arc::new(Queue::default()),
             options,
             rules: Mutex::default(),
+            kept: Mutex::default(),
             retiring: Mutex::default(),
             memories: Mutex::default(),
             reports: Mutex::default(),
@@ -105,47 +138,6 @@ impl Controller {
         let mut telling = JoinSet::new();
         telling.spawn(Arc::clone(&self.teller).run());
         Running { controller: Arc::clone(self), workers, telling }
-    }
-
-    /// Makes these the rules that run: new and changed ones are attached, others let go, with what their parents hold. What
-    /// is not in the list is taken for removed on purpose: a folder that cannot be read must not come here.
-    pub fn set_rules(self: &Arc<Self>, wanted: &[Arc<Rule>]) {
-        let mut rules = lock(&self.rules);
-        let names: Vec<&Arc<str>> = wanted.iter().map(|rule| &rule.name).collect();
-        let gone: Vec<Arc<str>> = rules.keys().filter(|n| !names.contains(n)).cloned().collect();
-        let gone: Vec<Arc<Attached>> = gone.iter().filter_map(|name| rules.remove(name)).collect();
-        self.retire(&gone, wanted);
-        lock(&self.memories).retain(|key, _| names.contains(&&key.rule));
-        lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
-        for rule in wanted {
-            let renamed = || gone.iter().find(|gone| gone.rule.identity == rule.identity);
-            let before = rules.get(&rule.name).or_else(renamed);
-            if before.is_some_and(|attached| {
-                attached.rule.hash == rule.hash && attached.rule.name == rule.name
-            }) {
-                continue;
-            }
-            // The old one is let go only when the new one holds the watches they share.
-            let attached = attach::attach(self, Arc::clone(rule), before);
-            rules.insert(Arc::clone(&rule.name), attached);
-        }
-    }
-
-    /// Lets go of the parents of rules that are gone, and no longer of those of rules that came back.
-    fn retire(self: &Arc<Self>, gone: &[Arc<Attached>], wanted: &[Arc<Rule>]) {
-        let mut retiring = lock(&self.retiring);
-        let is_wanted = |identity: &Arc<str>| wanted.iter().any(|rule| rule.identity == *identity);
-        retiring.retain(|identity, task| {
-            let back = is_wanted(identity);
-            if back {
-                task.abort();
-            }
-            !back && !task.is_finished()
-        });
-        for attached in gone.iter().filter(|gone| !is_wanted(&gone.rule.identity)) {
-            let task = retire::start(self, Arc::clone(attached));
-            retiring.insert(Arc::clone(&attached.rule.identity), task);
-        }
     }
 
     /// Kinds were installed or changed: rules that miss something ask for it at once. Without this they notice by
@@ -185,6 +177,11 @@ impl Controller {
         self.changed.notified()
     }
 
+    /// Who tells Events.
+    pub fn teller(&self) -> Arc<Teller> {
+        Arc::clone(&self.teller)
+    }
+
     async fn work(&self) {
         while let Some(key) = self.queue.next().await {
             let pass = AssertUnwindSafe(self.pass(&key)).catch_unwind().await;
@@ -205,32 +202,37 @@ impl Controller {
         let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
             return Next::default();
         };
-        let Some((parents, parent)) = attached.parent(&key.parent) else {
+        if let Err(error) = self.remember_rule(&attached).await {
+            tracing::warn!(rule = %key.rule, %error, "the rule's record cannot be written, which comes first");
+            return Next::FAILED;
+        }
+        let next = self.pass_of(key, &attached).await;
+        self.settle_rule(&attached).await;
+        next
+    }
+
+    async fn pass_of(&self, key: &Key, attached: &Arc<Attached>) -> Next {
+        let Some(sight) = Sight::of(attached, &key.parent) else {
             attached.wants(&key.parent, Vec::new());
             attached.is_interested(&key.parent, Interests::default());
             attached.edits(&key.parent, &BTreeSet::new());
+            attached.guard.gone(&key.parent);
             self.forget(key);
             return Next::default();
         };
-        let children = attached.children();
-        let (scopes, shape) = (attached.scopes(), attached.shape(&key.parent.kind));
-        let inputs = attached.inputs_of(&parent, &scopes);
-        let targets = attached.targets();
-        let scene = Scene {
-            cluster: &self.cluster,
-            rule: &attached.rule,
-            parent,
-            parents: &parents,
-            children: &children,
-            inputs: &inputs,
-            targets: &targets,
-            interested: &|objects| attached.edits(&key.parent, objects),
-            scopes: &scopes,
-            shape: shape.as_deref(),
-            installation: &self.options.installation,
-        };
+        let passing = Passing::new(self, attached, &sight.parent);
+        let gate = passing.as_ref().map(|passing| passing as &dyn Gate);
+        let interested = |objects: &BTreeSet<ObjectId>| attached.edits(&key.parent, objects);
+        let scene = Scene { gate, ..sight.scene(self, attached, &interested) };
         let mut memory = lock(&self.memories).remove(key).unwrap_or_default();
         let ended = reconcile(&scene, &mut memory).await;
+        if let Some(passing) = passing {
+            passing.ended(&ended);
+        }
+        if ended.deferred {
+            lock(&self.memories).insert(key.clone(), memory);
+            return ended.next;
+        }
         attached.wants(&key.parent, ended.taken);
         if ended.misfit || !ended.lacking.is_empty() {
             attached.doubt_shape(&key.parent.kind, ended.lacking);
@@ -311,6 +313,20 @@ impl Drop for Running {
             task.abort();
         }
     }
+}
+
+/// Tells the rule whose record somebody else changed.
+fn hear(records: &Records, controller: Weak<Controller>) -> Subscription {
+    records.watch().store().subscribe(move |notice| {
+        let Notice::Changed(change) = notice else { return };
+        let Some(controller) = controller.upgrade().filter(|_| !change.own) else { return };
+        let Some(records) = &controller.records else { return };
+        let rules = lock(&controller.rules);
+        let is_its = |attached: &&Arc<Attached>| records.id(&attached.rule.identity) == change.id;
+        if let Some(attached) = rules.values().find(is_its) {
+            attached.record_changed();
+        }
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -6,6 +6,8 @@
 
 mod dismantle;
 mod finalizer;
+mod foresee;
+mod gate;
 mod made;
 
 use crate::act::patch::{Patched, Patches, patch};
@@ -34,6 +36,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use crate::act::BACKSTOP;
+pub(crate) use foresee::foresee;
+pub use gate::Gate;
 
 /// What a pass works with.
 pub struct Scene<'a> {
@@ -59,6 +63,8 @@ pub struct Scene<'a> {
     pub shape: Option<&'a Shape>,
     /// The installation, for the owner label.
     pub installation: &'a str,
+    /// Asked before anything changes, as long as the rule or what it reads has changed.
+    pub gate: Option<&'a dyn Gate>,
 }
 
 /// What is remembered of a parent between passes. Losing it costs no write.
@@ -89,6 +95,10 @@ pub struct Ended {
     pub lacking: BTreeSet<String>,
     /// The server refused a status that should fit the kind.
     pub misfit: bool,
+    /// The gate did not let it change anything now; it is as if it had not been.
+    pub deferred: bool,
+    /// Everything that was wanted is there, and everything that was not is deleted or being deleted.
+    pub complete: bool,
 }
 
 /// When to look again: both may be said, and the earlier counts. An event always counts.
@@ -158,6 +168,9 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     memory.events.look(&memory.children, &observed, &desired);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
     let mut plan = plan.checked(scene.children, &owner);
+    if let Err(next) = gate::ask(scene.gate, &desired, &mut plan).await {
+        return Ended { next, deferred: true, ..Ended::default() };
+    }
     let held = finalizer::hold(scene, &desired).await;
     if let Err(refusal) = &held {
         plan.withhold(refusal);
@@ -200,6 +213,8 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         lacking: written.lacking,
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
+        deferred: false,
+        complete: desired.may_prune() && outcome.is_complete(),
     }
 }
 
@@ -410,6 +425,7 @@ fn after_trouble(trouble: &Trouble) -> Next {
 fn after_write(refusal: &Refusal) -> Next {
     match refusal.class {
         Class::Permanent
+        | Class::Withheld
         | Class::Forbidden
         | Class::Unavailable
         | Class::NotServed
@@ -429,6 +445,8 @@ fn after_refusal(refusal: &Refusal) -> Next {
         | Class::Unavailable
         | Class::NotServed
         | Class::Transient(None) => Next::FAILED,
+        // Whoever holds it back wakes the parent.
+        Class::Withheld => Next::default(),
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Class {
     /// The object is refused as it is (invalid, immutable, unknown field, too large): sending it again is pointless
     /// until something changes.
     Permanent,
+    /// We hold it back ourselves until somebody allows it.
+    Withheld,
     /// Rights are missing.
     Forbidden,
     /// The namespace is missing or going: wait for it.

@@ -106,7 +106,7 @@ async fn one(
     }
     let planned = Planned { child, live: Some(live), action };
     let now = Instant::now();
-    let plan = Plan { children: vec![planned], prune: Vec::new() };
+    let plan = Plan { children: vec![planned], ..Plan::default() };
     known.restraints.begin(edition, &plan, now);
     let Some(planned) = plan.children.first() else { return Ok(Done::Kept) };
     if let Some(trouble) = known.restraints.holds(planned, &patch.manager, now) {

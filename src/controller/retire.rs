@@ -8,6 +8,7 @@ use super::{Controller, lock};
 use crate::object::ObjectId;
 use crate::queue::{Backoff, random};
 use crate::reconcile::{Memory, Next, Scene, retire};
+use crate::rule::Rule;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -26,6 +27,10 @@ pub(super) fn start(controller: &Arc<Controller>, attached: Arc<Attached>) -> Ab
 
 async fn run(controller: Weak<Controller>, attached: Arc<Attached>) {
     let mut memories: BTreeMap<_, Memory> = BTreeMap::new();
+    // One that was taken away while the program did not run is only now attached.
+    while !attached.is_ready() {
+        sleep(AGAIN.base).await;
+    }
     for tries in 1_u32.. {
         let Some(controller) = controller.upgrade() else { return };
         let mut done = true;
@@ -33,12 +38,25 @@ async fn run(controller: Weak<Controller>, attached: Arc<Attached>) {
             let memory = memories.entry(parent.clone()).or_default();
             done &= step(&controller, &attached, &parent, memory).await;
         }
+        if done {
+            done &= forgotten(&controller, &attached.rule).await;
+        }
         drop(controller);
         if done {
             return;
         }
         sleep(AGAIN.delay(tries, random())).await;
     }
+}
+
+/// Takes the rule's record away, which is the last thing to do.
+async fn forgotten(controller: &Controller, rule: &Rule) -> bool {
+    let Some(records) = &controller.records else { return true };
+    let removed = records.remove(&controller.cluster, &rule.identity).await;
+    if let Err(error) = &removed {
+        tracing::warn!(rule = %rule.name, %error, "the record of a rule that is gone cannot be deleted yet");
+    }
+    removed.is_ok()
 }
 
 /// Whether nothing is left to do for a parent.
@@ -62,6 +80,7 @@ async fn step(
         scopes: &scopes,
         shape: None,
         installation: &controller.options.installation,
+        gate: None,
     };
     retire(&scene, memory).await == Next::default()
 }

@@ -204,6 +204,7 @@ fn of_refusal(refusal: &Refusal, what: &str) -> Option<Fact> {
     let reason = match refusal.class {
         Class::Permanent | Class::Held(_) => Reason::ChildFailed,
         Class::Forbidden => Reason::Forbidden,
+        Class::Withheld => Reason::DeletionWithheld,
         Class::NotFound
         | Class::Stale
         | Class::Unavailable

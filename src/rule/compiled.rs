@@ -11,7 +11,7 @@ use crate::owned::{Ignored, Spot};
 use crate::path::Path;
 use crate::selector::{Selector, SelectorRule};
 use crate::shorthand::Definition;
-use crate::source::Place;
+use crate::source::{Place, Source};
 use crate::template::{BodyTemplate, DocumentsTemplate, LineTemplate, Templates};
 use crate::view::View;
 use serde_json::Value;
@@ -25,10 +25,14 @@ pub struct Rule {
     pub name: Arc<str>,
     /// The name it has in marks and field managers: the oldest of its names, so that a rule which is renamed writes nothing.
     pub identity: Arc<str>,
+    /// Where it stands: its name.
+    pub place: Place,
     /// Its former names.
     pub formerly: Vec<Arc<str>>,
     /// Hash of everything it was compiled from: two rules with equal hashes do the same.
     pub hash: u64,
+    /// The template files that it uses, by the names it uses for them.
+    pub files: BTreeMap<String, Arc<Source>>,
     /// The watched kind, and which of its objects.
     pub parent: ParentRule,
     /// The CRD of the parent, if the rule describes it.
@@ -296,6 +300,11 @@ impl Rule {
     pub fn asks_for_namespaces(&self) -> bool {
         let selects = |input: &InputRule| matches!(input.within, Where::Selected(_));
         self.parent.namespace_selector.is_some() || self.inputs.iter().any(selects)
+    }
+
+    /// Whether what it wants depends on anything but the parent and its children.
+    pub fn reads_inputs(&self) -> bool {
+        self.parent.namespace_selector.is_some() || !self.inputs.is_empty()
     }
 
     /// A child by its id.

@@ -21,6 +21,7 @@ mod lifecycle;
 mod patches;
 mod policies;
 mod quiet;
+mod reload;
 mod repair;
 mod restraint;
 mod safety;
@@ -68,6 +69,12 @@ fn main() -> ExitCode {
 fn usual_life() -> Vec<Trial> {
     trials![
         quiet::fifty_parents_are_quiet_for_a_minute,
+        reload::what_changed_while_nobody_ran_is_as_if_it_had_changed_at_run_time,
+        reload::a_rule_that_is_bad_or_missing_after_a_restart_runs_on,
+        reload::a_changed_rule_goes_over_its_parents_one_by_one_and_an_edit_does_not_wait,
+        reload::a_roll_out_stands_still_while_too_many_fail,
+        reload::a_typo_does_not_prune_a_fleet,
+        reload::an_emptied_input_does_not_prune_a_fleet_and_an_owner_may,
         control_plane::workloads_come_to_life_and_go_away,
         lifecycle::a_new_parent_gets_its_children_and_its_status,
         lifecycle::an_edit_reaches_the_children_and_nothing_else_is_written,

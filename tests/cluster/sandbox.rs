@@ -157,6 +157,28 @@ impl Sandbox {
         self.controller = Some(self.another(client));
     }
 
+    /// Starts a controller as the program does: it remembers its rules in the sandbox's namespace, and changes at most so
+    /// many parents in a second because their rule changed.
+    pub(crate) async fn begin(&mut self, rollout_rate: u32) {
+        let options = controller::Options {
+            installation: self.namespace.clone(),
+            namespace: Some(self.namespace.clone()),
+            rollout_rate,
+            ..controller::Options::default()
+        };
+        let controller = Controller::new(world().client(&self.agent), options);
+        controller.begin(&rule::load(&self.confined())).await;
+        self.controller = Some(controller.start());
+    }
+
+    /// The rule file is another one from now on; a running controller takes it over as it is.
+    pub(crate) fn rule_is(&mut self, text: &str) {
+        self.folder.rules = vec![Source::new("rule.yaml", text)];
+        if let Some(running) = &self.controller {
+            running.controller.take_over(&rule::load(&self.confined()));
+        }
+    }
+
     /// One more controller of the same installation, which the sandbox does not look after.
     pub(crate) fn another(&self, client: Client) -> controller::Running {
         let options = controller::Options {
@@ -191,17 +213,19 @@ impl Sandbox {
 
     /// The rules, confined to this namespace.
     fn rules(&self) -> Vec<Arc<rule::Rule>> {
+        let loaded = rule::load(&self.confined());
+        assert_eq!(loaded.problems, [], "the rules compile");
+        loaded.rules
+    }
+
+    fn confined(&self) -> Folder {
         let confined = self.folder.rules.iter().map(|source| {
             let text = source
                 .text
                 .replace("parent: {", &format!("parent: {{namespaces: [{}], ", self.namespace));
             Source::new(source.name.clone(), text)
         });
-        let folder =
-            Folder { rules: confined.collect(), templates: Arc::clone(&self.folder.templates) };
-        let loaded = rule::load(&folder);
-        assert_eq!(loaded.problems, [], "the rules compile");
-        loaded.rules
+        Folder { rules: confined.collect(), templates: Arc::clone(&self.folder.templates) }
     }
 
     pub(crate) fn controller(&self) -> &Arc<Controller> {
@@ -276,6 +300,7 @@ impl Sandbox {
             "WebApp" => ("demo.kubewright.io", "v1", kind, "webapps"),
             "ConfigMap" => ("", "v1", kind, "configmaps"),
             "Service" => ("", "v1", kind, "services"),
+            "ServiceAccount" => ("", "v1", kind, "serviceaccounts"),
             "Deployment" => ("apps", "v1", kind, "deployments"),
             "Ingress" => ("networking.k8s.io", "v1", kind, "ingresses"),
             "NetworkPolicy" => ("networking.k8s.io", "v1", kind, "networkpolicies"),

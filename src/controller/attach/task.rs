@@ -315,7 +315,10 @@ impl Task {
     }
 
     fn open(&self) {
-        if let Some(attached) = self.attached.upgrade() {
+        if let Some((controller, attached)) = self.both() {
+            if controller.records.is_some() {
+                attached.guard_parents(controller.options.rollout_rate);
+            }
             attached.ear.open();
         }
         self.wake_all();
