@@ -243,7 +243,7 @@ impl Controller {
         let Progress { parents, pending, changed, failing, halted } = *news;
         let rule = &attached.rule;
         if !halted {
-            tracing::info!(rule = %rule.name, parents, pending, changed, failing, "the rule is rolled out");
+            tracing::info!(rule = %rule.name, parents, pending, changed, failing, "the rule is being rolled out");
             return;
         }
         tracing::error!(rule = %rule.name, parents, pending, changed, failing, "{HALTED}");

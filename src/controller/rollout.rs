@@ -173,6 +173,7 @@ impl Rollout {
         let progress = self.progress();
         let seen = progress.parents - progress.pending;
         let tenths = (seen * 10).checked_div(progress.parents).unwrap_or(10);
+        let tenths = if progress.halted { self.told.tenths } else { tenths };
         let told = Told { halted: progress.halted, tenths };
         let is_news = told != self.told && (progress.changed > 0 || progress.halted);
         self.told = told;
