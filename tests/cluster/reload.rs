@@ -49,6 +49,10 @@ async fn fleet(name: &str, parents: usize, rollout_rate: u32) -> Sandbox {
         sandbox.webapp_is(&format!("app-{number}"), json!({"image": "a"})).await;
     }
     sandbox.begin(rollout_rate).await;
+    // A status waits for the schema of its kind, which may be new.
+    for number in 0..parents {
+        sandbox.until_ready(&format!("app-{number}")).await;
+    }
     sandbox.settled().await;
     sandbox
 }
