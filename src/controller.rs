@@ -5,12 +5,17 @@
 //! Never here: what a pass does.
 
 mod attach;
+mod look;
 mod retire;
+mod turn;
+
+pub use look::Readiness;
 
 use crate::cluster::Cluster;
 use crate::event::Teller;
 use crate::fetch::owner_keys_of;
 use crate::input::Interests;
+use crate::metrics::{Counted, Metrics, PassOutcome};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Again, Lane, Queue};
 use crate::reconcile::{Memory, Next, Scene, reconcile};
@@ -23,6 +28,7 @@ use kube::Client;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::task::{AbortHandle, JoinSet};
@@ -45,11 +51,13 @@ pub struct Options {
     pub workers: usize,
     /// Whether the last report of every parent is kept for [`Controller::reports`].
     pub reports: bool,
+    /// Whether passes begin only with [`Controller::lead`]: until then caches are filled, and nothing is written.
+    pub waits_to_lead: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { installation: "kubewright".into(), workers: 8, reports: false }
+        Self { installation: "kubewright".into(), workers: 8, reports: false, waits_to_lead: false }
     }
 }
 
@@ -62,10 +70,19 @@ pub struct Controller {
     rules: Mutex<BTreeMap<Arc<str>, Arc<Attached>>>,
     /// Rules that were taken away and whose parents are being let go, by identity.
     retiring: Mutex<BTreeMap<Arc<str>, AbortHandle>>,
-    memories: Mutex<HashMap<Key, Memory>>,
+    memories: Mutex<HashMap<Key, Remembered>>,
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
     teller: Arc<Teller>,
+    metrics: Arc<Metrics>,
+}
+
+/// What is kept of a parent between passes.
+#[derive(Default)]
+struct Remembered {
+    memory: Memory,
+    /// Its part in the numbers of its rule.
+    counted: Counted,
 }
 
 /// A controller whose workers run.
@@ -79,12 +96,27 @@ pub struct Running {
 impl Controller {
     /// Without rules and at rest. The client is best made by [`crate::watch::client`].
     pub fn new(client: Client, options: Options) -> Arc<Self> {
+        Self::with_writer(client.clone(), client, options, Arc::default())
+    }
+
+    /// The same with another client for all that only a leader sends ([`crate::lease::guarded`] makes one), and numbers of
+    /// somebody else.
+    pub fn with_writer(
+        client: Client,
+        writer: Client,
+        options: Options,
+        metrics: Arc<Metrics>,
+    ) -> Arc<Self> {
         let kinds = Arc::new(Kinds::new(client.clone()));
-        let teller = Teller::new(client.clone(), &options.installation);
+        let teller = Teller::new(writer.clone(), &options.installation);
+        let queue = Arc::new(Queue::default());
+        if options.waits_to_lead {
+            queue.rest();
+        }
         Arc::new(Self {
-            cluster: Cluster::new(client.clone(), kinds),
-            watches: Watches::new(client, Some(Arc::new(owner_keys_of))),
-            queue: Arc::new(Queue::default()),
+            cluster: Cluster::new(writer, client.clone(), kinds, Arc::clone(&metrics)),
+            watches: Watches::new(client, Some(Arc::new(owner_keys_of)), Arc::clone(&metrics)),
+            queue,
             options,
             rules: Mutex::default(),
             retiring: Mutex::default(),
@@ -92,6 +124,7 @@ impl Controller {
             reports: Mutex::default(),
             changed: Notify::new(),
             teller,
+            metrics,
         })
     }
 
@@ -116,6 +149,7 @@ impl Controller {
         let gone: Vec<Arc<Attached>> = gone.iter().filter_map(|name| rules.remove(name)).collect();
         self.retire(&gone, wanted);
         lock(&self.memories).retain(|key, _| names.contains(&&key.rule));
+        self.metrics.keep_rules(|name| names.contains(&name));
         lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
         for rule in wanted {
             let renamed = || gone.iter().find(|gone| gone.rule.identity == rule.identity);
@@ -171,7 +205,7 @@ impl Controller {
                 return;
             }
             // Nothing tells of every way to become idle, and only `dev` and tests ask.
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
@@ -187,11 +221,26 @@ impl Controller {
 
     async fn work(&self) {
         while let Some(key) = self.queue.next().await {
-            let pass = AssertUnwindSafe(self.pass(&key)).catch_unwind().await;
+            let attached = lock(&self.rules).get(&key.rule).cloned();
+            // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
+            let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
+                self.queue.done(&key, Again::No);
+                continue;
+            };
+            let begun = Instant::now();
+            let pass = AssertUnwindSafe(self.pass(&key, &attached)).catch_unwind().await;
+            let panicked = pass.is_err();
             let next = pass.unwrap_or_else(|_| {
                 tracing::error!(rule = %key.rule, parent = %key.parent, "a pass panicked, which is a bug");
                 Next { failed: true, look: None }
             });
+            let outcome = match next {
+                _ if panicked => PassOutcome::Panicked,
+                Next { failed: true, .. } => PassOutcome::Failed,
+                Next { look: Some(_), .. } => PassOutcome::Again,
+                Next { .. } => PassOutcome::Done,
+            };
+            attached.metrics.passed(outcome, begun.elapsed());
             if let Some((delay, lane)) = next.look {
                 self.queue.add_after(key.clone(), delay, lane);
             }
@@ -199,12 +248,7 @@ impl Controller {
         }
     }
 
-    async fn pass(&self, key: &Key) -> Next {
-        let attached = lock(&self.rules).get(&key.rule).cloned();
-        // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
-        let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
-            return Next::default();
-        };
+    async fn pass(&self, key: &Key, attached: &Attached) -> Next {
         let Some((parents, parent)) = attached.parent(&key.parent) else {
             attached.wants(&key.parent, Vec::new());
             attached.is_interested(&key.parent, Interests::default());
@@ -229,7 +273,8 @@ impl Controller {
             shape: shape.as_deref(),
             installation: &self.options.installation,
         };
-        let mut memory = lock(&self.memories).remove(key).unwrap_or_default();
+        let Remembered { mut memory, counted } =
+            lock(&self.memories).remove(key).unwrap_or_default();
         let ended = reconcile(&scene, &mut memory).await;
         attached.wants(&key.parent, ended.taken);
         if ended.misfit || !ended.lacking.is_empty() {
@@ -239,12 +284,14 @@ impl Controller {
             self.tell_others(key);
         }
         self.teller.tell(ended.events);
-        self.keep(key, memory, ended.report);
+        let counts = Counted::new(&attached.metrics, ended.report.as_ref(), ended.contested);
+        drop(counted);
+        self.keep(key, Remembered { memory, counted: counts }, ended.report);
         ended.next
     }
 
     /// What is remembered between passes, unless rule or parent went meanwhile.
-    fn keep(&self, key: &Key, memory: Memory, report: Option<Report>) {
+    fn keep(&self, key: &Key, remembered: Remembered, report: Option<Report>) {
         let rules = lock(&self.rules);
         let gone = |attached: &Arc<Attached>| {
             attached.is_ready() && attached.parent(&key.parent).is_none()
@@ -252,7 +299,7 @@ impl Controller {
         if rules.get(&key.rule).is_none_or(gone) {
             return;
         }
-        lock(&self.memories).insert(key.clone(), memory);
+        lock(&self.memories).insert(key.clone(), remembered);
         let report = report.filter(|_| self.options.reports);
         let mut reports = lock(&self.reports);
         let before = match report.clone() {
@@ -292,13 +339,23 @@ impl Controller {
 
 impl Running {
     /// Hands out no more passes, lets those under way finish and what they told be sent, and lets go of every watch.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
+        self.stop_within(Duration::MAX).await;
+    }
+
+    /// The same, but passes that are not finished in time are cut off: whoever runs the rules next goes on where they were.
+    /// Tells how many those are.
+    pub async fn stop_within(mut self, time: Duration) -> usize {
         self.controller.queue.close();
-        while self.workers.join_next().await.is_some() {}
+        let finished = async { while self.workers.join_next().await.is_some() {} };
+        let in_time = tokio::time::timeout(time, finished).await.is_ok();
+        let left = if in_time { 0 } else { self.controller.queue.depth().running };
+        self.workers.shutdown().await;
         self.controller.teller.end();
         // Whatever is not sent in time is not worth waiting for.
         let told = self.telling.join_next();
-        drop(tokio::time::timeout(std::time::Duration::from_secs(2), told).await);
+        drop(tokio::time::timeout(Duration::from_secs(2), told).await);
+        left
     }
 }
 

@@ -89,6 +89,8 @@ pub struct Ended {
     pub lacking: BTreeSet<String>,
     /// The server refused a status that should fit the kind.
     pub misfit: bool,
+    /// Children of which somebody else keeps changing fields.
+    pub contested: usize,
 }
 
 /// When to look again: both may be said, and the earlier counts. An event always counts.
@@ -198,6 +200,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         taken: taken(&desired, &outcome),
         told: matches!(written.result, Ok(Sent::Now)),
         lacking: written.lacking,
+        contested: outcome.contested.len(),
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
     }
