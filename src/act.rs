@@ -16,6 +16,7 @@ use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
 use crate::fetch::{Live, Owner};
 use crate::marks::annotation;
+use crate::metrics::Metrics;
 use crate::object::ObjectId;
 use crate::owned;
 use crate::refusal::{Class, HeldField, Refusal};
@@ -175,6 +176,7 @@ pub async fn act(
     for (planned, (tried, result)) in plan.children.iter().zip(results) {
         if tried {
             tell(planned, &result, owner);
+            count(&cluster.metrics, planned.child, &result);
             restraints.note(planned, &result, now);
         }
         if let Ok(Done::Written(live, _) | Done::Found(live)) = &result
@@ -217,6 +219,20 @@ fn tell(planned: &Planned<'_>, result: &Result<Done, Trouble>, owner: &Owner<'_>
         }
         Ok(_) | Err(_) => {}
     }
+}
+
+/// Deletions of children that are not wanted are counted by [`remove`].
+fn count(metrics: &Metrics, child: &DesiredChild, result: &Result<Done, Trouble>) {
+    let (verb, reason) = match result {
+        Ok(Done::Written(_, Write::Created)) => ("create", "created"),
+        Ok(Done::Written(_, Write::Adopted)) => ("patch", "adopted"),
+        Ok(Done::Written(_, Write::Applied(Reason::Intent))) => ("patch", "updated"),
+        Ok(Done::Written(_, Write::Applied(Reason::Drift))) => ("patch", "repaired"),
+        Ok(Done::Written(_, Write::Applied(Reason::Version))) => ("patch", "converted"),
+        Ok(Done::Removed(..)) => ("delete", "recreated"),
+        Ok(Done::Kept | Done::Found(_) | Done::WaitingGone) | Err(_) => return,
+    };
+    metrics.wrote(verb, &child.id.kind, reason);
 }
 
 async fn one(

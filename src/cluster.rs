@@ -4,6 +4,7 @@
 //! once and each has a time limit. Never here: a retry (the work queue retries); a decision.
 
 use crate::fetch::Live;
+use crate::metrics::Metrics;
 use crate::object::{Gvk, ObjectId};
 use crate::refusal::{Class, Refusal};
 use crate::render::DesiredChild;
@@ -18,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 /// Calls that may be under way at once.
@@ -57,16 +58,27 @@ impl Deleted {
 
 /// The API server.
 pub struct Cluster {
+    /// For objects: it sends only while we may write.
     client: Client,
+    /// For documents, which whoever does not lead reads too.
+    reader: Client,
     /// Which kinds it serves, and how.
     pub kinds: Arc<Kinds>,
+    /// Where what is sent is counted.
+    pub metrics: Arc<Metrics>,
     in_flight: Semaphore,
 }
 
 impl Cluster {
-    /// Talks through this client, whose own retries must be off.
-    pub fn new(client: Client, kinds: Arc<Kinds>) -> Self {
-        Self { client, kinds, in_flight: Semaphore::new(IN_FLIGHT) }
+    /// Talks through these clients, whose own retries must be off: about objects through the first, which need not send
+    /// anything while we may not write; the other one reads documents.
+    pub fn new(client: Client, reader: Client, kinds: Arc<Kinds>, metrics: Arc<Metrics>) -> Self {
+        Self { client, reader, kinds, metrics, in_flight: Semaphore::new(IN_FLIGHT) }
+    }
+
+    /// Calls that are under way, and how many may be.
+    pub fn in_flight(&self) -> (usize, usize) {
+        (IN_FLIGHT - self.in_flight.available_permits(), IN_FLIGHT)
     }
 
     /// Server-side apply of a child.
@@ -143,7 +155,9 @@ impl Cluster {
         let request = request(&resource.resource, &id.namespace)
             .patch_subresource("status", &id.name, &parameters(manager, true), &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, request).await
+        let answer = self.object(gvk, request).await?;
+        self.metrics.wrote("patch", &gvk.group_kind(), "status");
+        Ok(answer)
     }
 
     /// Reads a child, for the few cases that the cache cannot answer.
@@ -219,7 +233,7 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
-        let answer = self.call::<Box<RawValue>>(request, reading(&gvk)).await?;
+        let answer = self.call::<Box<RawValue>>(&self.client, request, reading(&gvk)).await?;
         Ok(Deleted::read(&answer, &gvk, &live.stored.uid))
     }
 
@@ -228,7 +242,7 @@ impl Cluster {
         let request = http::Request::get(path)
             .body(Vec::new())
             .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
-        self.call(request, Refusal::from).await
+        self.call(&self.reader, request, Refusal::from).await
     }
 
     async fn resource(&self, gvk: &Gvk) -> Result<Arc<Kind>, Refusal> {
@@ -246,7 +260,8 @@ impl Cluster {
         gvk: &Gvk,
         request: http::Request<Vec<u8>>,
     ) -> Result<Arc<Stored>, Refusal> {
-        let raw: Result<Box<RawValue>, Refusal> = self.call(request, reading(gvk)).await;
+        let raw: Result<Box<RawValue>, Refusal> =
+            self.call(&self.client, request, reading(gvk)).await;
         if let Err(Refusal { class: Class::NotServed, .. }) = raw {
             // It may come back as something else: in another scope, under another plural.
             self.kinds.forget(gvk);
@@ -256,18 +271,23 @@ impl Cluster {
 
     async fn call<T: DeserializeOwned>(
         &self,
+        client: &Client,
         request: http::Request<Vec<u8>>,
         read: fn(kube::Error) -> Refusal,
     ) -> Result<T, Refusal> {
         // The semaphore is never closed.
         let _permit = self.in_flight.acquire().await;
-        match tokio::time::timeout(PATIENCE, self.client.request(request)).await {
+        let (method, begun) = (request.method().clone(), Instant::now());
+        let answer = match tokio::time::timeout(PATIENCE, client.request(request)).await {
             Ok(answer) => answer.map_err(read),
             Err(_) => Err(Refusal {
                 class: Class::Transient(None),
                 message: "the API server did not answer in time".into(),
             }),
-        }
+        };
+        let result = answer.as_ref().map_or_else(|refusal| refusal.class.as_str(), |_| "ok");
+        self.metrics.answered(&method, result, begun.elapsed());
+        answer
     }
 }
 

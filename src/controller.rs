@@ -7,16 +7,22 @@
 mod attach;
 mod budget;
 mod guard;
+mod look;
 mod records;
 mod retire;
 mod rollout;
 mod rules;
 mod sight;
+mod turn;
+
+pub use look::Readiness;
+pub use rollout::Progress;
 
 use crate::cluster::Cluster;
 use crate::event::Teller;
 use crate::fetch::owner_keys_of;
 use crate::input::Interests;
+use crate::metrics::{Counted, Metrics, PassOutcome};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Again, Lane, Queue};
 use crate::reconcile::{Gate, Memory, Next, Scene, reconcile};
@@ -29,11 +35,11 @@ use futures::FutureExt;
 use guard::Passing;
 use kube::Client;
 use records::Records;
-pub use rollout::Progress;
 use sight::Sight;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::task::{AbortHandle, JoinSet};
@@ -61,6 +67,8 @@ pub struct Options {
     pub namespace: Option<String>,
     /// So many parents may change in a second because their rule did.
     pub rollout_rate: u32,
+    /// Whether passes begin only with [`Controller::lead`]: until then caches are filled, and nothing is written.
+    pub waits_to_lead: bool,
 }
 
 impl Default for Options {
@@ -71,6 +79,7 @@ impl Default for Options {
             reports: false,
             namespace: None,
             rollout_rate: 20,
+            waits_to_lead: false,
         }
     }
 }
@@ -86,13 +95,22 @@ pub struct Controller {
     kept: Mutex<Vec<(Arc<str>, Kept)>>,
     /// Rules that were taken away and whose parents are being let go, by identity.
     retiring: Mutex<BTreeMap<Arc<str>, AbortHandle>>,
-    memories: Mutex<HashMap<Key, Memory>>,
+    memories: Mutex<HashMap<Key, Remembered>>,
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
     teller: Arc<Teller>,
     records: Option<Records>,
     /// Hears of records that somebody else changed.
     _heard: Option<Subscription>,
+    metrics: Arc<Metrics>,
+}
+
+/// What is kept of a parent between passes.
+#[derive(Default)]
+struct Remembered {
+    memory: Memory,
+    /// Its part in the numbers of its rule.
+    counted: Counted,
 }
 
 /// A controller whose workers run.
@@ -106,17 +124,33 @@ pub struct Running {
 impl Controller {
     /// Without rules and at rest. The client is best made by [`crate::watch::client`].
     pub fn new(client: Client, options: Options) -> Arc<Self> {
+        Self::with_writer(client.clone(), client, options, Arc::default())
+    }
+
+    /// The same with another client for all that only a leader sends ([`crate::lease::guarded`] makes one), and numbers of
+    /// somebody else.
+    pub fn with_writer(
+        client: Client,
+        writer: Client,
+        options: Options,
+        metrics: Arc<Metrics>,
+    ) -> Arc<Self> {
         let kinds = Arc::new(Kinds::new(client.clone()));
-        let teller = Teller::new(client.clone(), &options.installation);
-        let watches = Watches::new(client.clone(), Some(Arc::new(owner_keys_of)));
+        let teller = Teller::new(writer.clone(), &options.installation);
+        let queue = Arc::new(Queue::default());
+        if options.waits_to_lead {
+            queue.rest();
+        }
+        let index = Arc::new(owner_keys_of);
+        let watches = Watches::new(client.clone(), Some(index), Arc::clone(&metrics));
         let records = options.namespace.as_deref();
         let records = records.map(|own| Records::new(&watches, own, &options.installation));
         Arc::new_cyclic(|controller| Self {
             _heard: records.as_ref().map(|records| hear(records, Weak::clone(controller))),
             records,
-            cluster: Cluster::new(client, kinds),
+            cluster: Cluster::new(writer, client, kinds, Arc::clone(&metrics)),
             watches,
-            queue: Arc::new(Queue::default()),
+            queue,
             options,
             rules: Mutex::default(),
             kept: Mutex::default(),
@@ -125,6 +159,7 @@ impl Controller {
             reports: Mutex::default(),
             changed: Notify::new(),
             teller,
+            metrics,
         })
     }
 
@@ -163,7 +198,7 @@ impl Controller {
                 return;
             }
             // Nothing tells of every way to become idle, and only `dev` and tests ask.
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
@@ -184,11 +219,26 @@ impl Controller {
 
     async fn work(&self) {
         while let Some(key) = self.queue.next().await {
-            let pass = AssertUnwindSafe(self.pass(&key)).catch_unwind().await;
+            let attached = lock(&self.rules).get(&key.rule).cloned();
+            // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
+            let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
+                self.queue.done(&key, Again::No);
+                continue;
+            };
+            let begun = Instant::now();
+            let pass = AssertUnwindSafe(self.pass(&key, &attached)).catch_unwind().await;
+            let panicked = pass.is_err();
             let next = pass.unwrap_or_else(|_| {
                 tracing::error!(rule = %key.rule, parent = %key.parent, "a pass panicked, which is a bug");
                 Next { failed: true, look: None }
             });
+            let outcome = match next {
+                _ if panicked => PassOutcome::Panicked,
+                Next { failed: true, .. } => PassOutcome::Failed,
+                Next { look: Some(_), .. } => PassOutcome::Again,
+                Next { .. } => PassOutcome::Done,
+            };
+            attached.metrics.passed(outcome, begun.elapsed());
             if let Some((delay, lane)) = next.look {
                 self.queue.add_after(key.clone(), delay, lane);
             }
@@ -196,22 +246,17 @@ impl Controller {
         }
     }
 
-    async fn pass(&self, key: &Key) -> Next {
-        let attached = lock(&self.rules).get(&key.rule).cloned();
-        // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
-        let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
-            return Next::default();
-        };
-        if let Err(error) = self.remember_rule(&attached).await {
+    async fn pass(&self, key: &Key, attached: &Attached) -> Next {
+        if let Err(error) = self.remember_rule(attached).await {
             tracing::warn!(rule = %key.rule, %error, "the rule's record cannot be written, which comes first");
             return Next::FAILED;
         }
-        let next = self.pass_of(key, &attached).await;
-        self.settle_rule(&attached).await;
+        let next = self.pass_of(key, attached).await;
+        self.settle_rule(attached).await;
         next
     }
 
-    async fn pass_of(&self, key: &Key, attached: &Arc<Attached>) -> Next {
+    async fn pass_of(&self, key: &Key, attached: &Attached) -> Next {
         let Some(sight) = Sight::of(attached, &key.parent) else {
             attached.wants(&key.parent, Vec::new());
             attached.is_interested(&key.parent, Interests::default());
@@ -224,13 +269,14 @@ impl Controller {
         let gate = passing.as_ref().map(|passing| passing as &dyn Gate);
         let interested = |objects: &BTreeSet<ObjectId>| attached.edits(&key.parent, objects);
         let scene = Scene { gate, ..sight.scene(self, attached, &interested) };
-        let mut memory = lock(&self.memories).remove(key).unwrap_or_default();
+        let Remembered { mut memory, counted } =
+            lock(&self.memories).remove(key).unwrap_or_default();
         let ended = reconcile(&scene, &mut memory).await;
         if let Some(passing) = passing {
             passing.ended(&ended);
         }
         if ended.deferred {
-            lock(&self.memories).insert(key.clone(), memory);
+            lock(&self.memories).insert(key.clone(), Remembered { memory, counted });
             return ended.next;
         }
         attached.wants(&key.parent, ended.taken);
@@ -241,12 +287,14 @@ impl Controller {
             self.tell_others(key);
         }
         self.teller.tell(ended.events);
-        self.keep(key, memory, ended.report);
+        let counts = Counted::new(&attached.metrics, ended.report.as_ref(), ended.contested);
+        drop(counted);
+        self.keep(key, Remembered { memory, counted: counts }, ended.report);
         ended.next
     }
 
     /// What is remembered between passes, unless rule or parent went meanwhile.
-    fn keep(&self, key: &Key, memory: Memory, report: Option<Report>) {
+    fn keep(&self, key: &Key, remembered: Remembered, report: Option<Report>) {
         let rules = lock(&self.rules);
         let gone = |attached: &Arc<Attached>| {
             attached.is_ready() && attached.parent(&key.parent).is_none()
@@ -254,7 +302,7 @@ impl Controller {
         if rules.get(&key.rule).is_none_or(gone) {
             return;
         }
-        lock(&self.memories).insert(key.clone(), memory);
+        lock(&self.memories).insert(key.clone(), remembered);
         let report = report.filter(|_| self.options.reports);
         let mut reports = lock(&self.reports);
         let before = match report.clone() {
@@ -294,13 +342,23 @@ impl Controller {
 
 impl Running {
     /// Hands out no more passes, lets those under way finish and what they told be sent, and lets go of every watch.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
+        self.stop_within(Duration::MAX).await;
+    }
+
+    /// The same, but passes that are not finished in time are cut off: whoever runs the rules next goes on where they were.
+    /// Tells how many those are.
+    pub async fn stop_within(mut self, time: Duration) -> usize {
         self.controller.queue.close();
-        while self.workers.join_next().await.is_some() {}
+        let finished = async { while self.workers.join_next().await.is_some() {} };
+        let in_time = tokio::time::timeout(time, finished).await.is_ok();
+        let left = if in_time { 0 } else { self.controller.queue.depth().running };
+        self.workers.shutdown().await;
         self.controller.teller.end();
         // Whatever is not sent in time is not worth waiting for.
         let told = self.telling.join_next();
-        drop(tokio::time::timeout(std::time::Duration::from_secs(2), told).await);
+        drop(tokio::time::timeout(Duration::from_secs(2), told).await);
+        left
     }
 }
 

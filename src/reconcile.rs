@@ -99,6 +99,8 @@ pub struct Ended {
     pub deferred: bool,
     /// Everything that was wanted is there, and everything that was not is deleted or being deleted.
     pub complete: bool,
+    /// Children of which somebody else keeps changing fields.
+    pub contested: usize,
 }
 
 /// When to look again: both may be said, and the earlier counts. An event always counts.
@@ -211,6 +213,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         taken: taken(&desired, &outcome),
         told: matches!(written.result, Ok(Sent::Now)),
         lacking: written.lacking,
+        contested: outcome.contested.len(),
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
         deferred: false,

@@ -44,6 +44,23 @@ pub enum Class {
     Transient(Option<Duration>),
 }
 
+impl Class {
+    /// One lower-case word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Stale => "stale",
+            Self::Held(_) => "held",
+            Self::Permanent => "permanent",
+            Self::Withheld => "withheld",
+            Self::Forbidden => "forbidden",
+            Self::Unavailable => "unavailable",
+            Self::NotServed => "not_served",
+            Self::Transient(_) => "transient",
+        }
+    }
+}
+
 /// A field that another manager holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldField {

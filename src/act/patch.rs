@@ -122,6 +122,7 @@ async fn one(
     known.restraints.note(planned, &result, Instant::now());
     if let Ok(Done::Written(live, _)) = &result {
         known.memo = memo_of(child, live, &patch.manager);
+        cluster.metrics.wrote("patch", &child.id.kind, "edited");
         tracing::debug!(rule = owner.rule, parent = %owner.parent, object = %child.id, reason = reason.as_str(), "edited an object");
     }
     result
@@ -168,7 +169,11 @@ pub(crate) async fn remove(cluster: &Cluster, edited: &Edited) -> Result<(), Ref
     }
     match cluster.apply_to(live, &body, &edited.mark.manager()).await {
         Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
-        other => other.map(drop),
+        other => {
+            other?;
+            cluster.metrics.wrote("patch", &live.id.kind, "edited");
+            Ok(())
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use super::{Controller, lock};
 use crate::fetch::{ChildCache, Live};
 use crate::input::{self, InputCaches, Inputs, Interests};
 use crate::marks::{Mark, annotation};
+use crate::metrics::RuleMetrics;
 use crate::object::{GroupKind, Gvk, ObjectId};
 use crate::queue::Lane;
 use crate::record::{self, Record};
@@ -30,6 +31,7 @@ use tokio::task::AbortHandle;
 /// One rule and the watches it hangs on. Dropping it ends its part in them.
 pub(super) struct Attached {
     pub(super) rule: Arc<Rule>,
+    pub(super) metrics: Arc<RuleMetrics>,
     ear: Arc<Ear>,
     /// What the status of each of its parents' kinds can hold, once that is known.
     shapes: Mutex<BTreeMap<GroupKind, Arc<Shape>>>,
@@ -101,6 +103,7 @@ pub(super) fn attach(
     target_kinds.extend(recorded(|record| &record.targets));
     let attached = Arc::new(Attached {
         ear: Arc::new(Ear::new(&rule, &controller.queue, &guard)),
+        metrics: controller.metrics.rule(&rule.name),
         rule,
         shapes: Mutex::default(),
         bells: Arc::default(),
@@ -136,6 +139,24 @@ impl Attached {
     /// Whether the first lists are complete; before that a pass would see half of what there is.
     pub(super) fn is_ready(&self) -> bool {
         self.ear.is_ready()
+    }
+
+    /// What is missing before its passes can begin; nothing once they could.
+    pub(super) fn missing(&self) -> Vec<String> {
+        if self.is_ready() {
+            return Vec::new();
+        }
+        let parents = lock(&self.parents);
+        let watched =
+            |gvk: &&Gvk| parents.iter().any(|hold| hold.watch.key().resource.gvk == **gvk);
+        let unserved = self.rule.parent.kinds.iter().filter(|gvk| !watched(gvk));
+        let mut missing: Vec<String> =
+            unserved.map(|gvk| format!("the parent's kind {gvk} is not served yet")).collect();
+        missing.extend(parents.iter().filter_map(|hold| unlisted(&hold.watch)));
+        if missing.is_empty() {
+            missing.push("its first lists are not complete".into());
+        }
+        missing
     }
 
     /// A parent, and the cache it is in.
@@ -323,6 +344,13 @@ impl Attached {
             })
         };
         self.kinds.iter().filter(may_have).cloned().collect()
+    }
+
+    /// A pass for every parent, unless all get one anyway when the rule is attached.
+    pub(super) fn wake_all(&self) {
+        for parent in self.each_parent() {
+            self.wake(&parent, Lane::Bulk);
+        }
     }
 
     pub(super) fn each_parent_stored(&self) -> Vec<Arc<Stored>> {

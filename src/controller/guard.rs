@@ -96,9 +96,7 @@ impl Attached {
             budget.holds()
         };
         if holds {
-            for parent in self.each_parent() {
-                self.wake(&parent, Lane::Bulk);
-            }
+            self.wake_all();
         }
     }
 }

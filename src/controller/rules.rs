@@ -71,6 +71,7 @@ impl Controller {
         let gone: Vec<Arc<Attached>> = gone.iter().filter_map(|name| rules.remove(name)).collect();
         self.retire(&gone, wanted);
         lock(&self.memories).retain(|key, _| names.contains(&&key.rule));
+        self.metrics.keep_rules(|name| names.contains(&name));
         lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
         for rule in wanted {
             let renamed = || gone.iter().find(|gone| gone.rule.identity == rule.identity);

@@ -45,7 +45,7 @@ impl ConfigMaps {
     pub fn new(client: &Client, namespace: &str, teller: Arc<Teller>) -> Self {
         let resource =
             Resource { gvk: crate::record::gvk(), plural: "configmaps".into(), namespaced: true };
-        let watch = Watches::new(client.clone(), None).watch(WatchKey {
+        let watch = Watches::new(client.clone(), None, Arc::default()).watch(WatchKey {
             resource,
             namespace: Some(namespace.to_owned()),
             labels: Some(SELECTOR.to_owned()),

@@ -23,6 +23,8 @@ mod policies;
 mod quiet;
 mod reload;
 mod repair;
+mod replica;
+mod replicas;
 mod restraint;
 mod safety;
 mod sandbox;
@@ -57,8 +59,14 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The tests mostly wait; the two cores of a small machine are for the API server.
     arguments.test_threads.get_or_insert(8);
-    let trials =
-        [usual_life(), shipped_rules(), trouble_of_all_sorts(), schemas(), with_processes()];
+    let trials = [
+        usual_life(),
+        shipped_rules(),
+        trouble_of_all_sorts(),
+        schemas(),
+        with_processes(),
+        replicas(),
+    ];
     let trials = trials.into_iter().flatten().collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     world::stop();
@@ -187,6 +195,17 @@ fn schemas() -> Vec<Trial> {
         shorthand::defaults_appear,
         shorthand::what_is_immutable_stays,
         shorthand::a_status_has_its_fields_and_several_writers_of_conditions,
+    ]
+}
+
+/// The program as pods run it.
+fn replicas() -> Vec<Trial> {
+    trials![
+        replicas::a_process_tells_how_it_is_and_stops_when_asked,
+        replicas::a_killed_leader_is_replaced_within_its_lease,
+        replicas::a_leader_that_wakes_past_its_lease_does_no_harm,
+        replicas::a_leader_that_is_stopped_hands_over,
+        replicas::a_foreign_holder_is_respected_for_its_time,
     ]
 }
 

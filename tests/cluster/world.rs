@@ -20,6 +20,8 @@ pub(crate) struct World {
     pub(crate) runtime: Runtime,
     config: Config,
     audit_log: PathBuf,
+    /// The administrator's, for processes.
+    pub(crate) kubeconfig: PathBuf,
     plane: Mutex<Option<ControlPlane>>,
 }
 
@@ -39,6 +41,7 @@ pub(crate) fn world() -> &'static World {
             .unwrap_or_else(|error| panic!("no control plane: {error}"));
         World {
             config: plane.client_config(),
+            kubeconfig: plane.kubeconfig().to_path_buf(),
             audit_log: plane.audit_log().expect("an audit log").to_path_buf(),
             plane: Mutex::new(Some(plane)),
             runtime,
@@ -74,15 +77,26 @@ impl World {
 
     /// Every finished request of a User-Agent, as audit events, in order.
     pub(crate) fn requests(&self, agent: &str) -> Vec<Request> {
+        self.requests_that(|event| event["userAgent"] == agent)
+    }
+
+    /// The same of whoever acts as a user.
+    pub(crate) fn requests_as(&self, user: &str) -> Vec<Request> {
+        self.requests_that(|event| event["impersonatedUser"]["username"] == user)
+    }
+
+    fn requests_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Request> {
         let log = fs::read_to_string(&self.audit_log).expect("an audit log");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         log.lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|event| event["userAgent"] == agent)
-            .filter(|event| event["stage"] == "ResponseComplete")
+            .filter(|event| event["stage"] == "ResponseComplete" && are_asked_for(event))
             .map(|event| Request {
-                verb: event["verb"].as_str().unwrap_or_default().to_owned(),
-                uri: event["requestURI"].as_str().unwrap_or_default().to_owned(),
+                verb: text(&event["verb"]),
+                uri: text(&event["requestURI"]),
                 code: event["responseStatus"]["code"].as_u64().unwrap_or_default(),
+                received: text(&event["requestReceivedTimestamp"]),
+                ended: text(&event["stageTimestamp"]),
             })
             .collect()
     }
@@ -104,6 +118,9 @@ pub(crate) struct Request {
     pub(crate) verb: String,
     pub(crate) uri: String,
     pub(crate) code: u64,
+    /// When it arrived, and when it was answered: times that sort as texts.
+    pub(crate) received: String,
+    pub(crate) ended: String,
 }
 
 impl Request {

@@ -19,6 +19,7 @@ mod policies;
 mod problems;
 mod program;
 mod reference;
+mod running;
 mod scenarios;
 mod schema;
 mod second_pass;

@@ -327,8 +327,8 @@ impl Task {
     /// A pass for every parent, and for those that are remembered and may be gone.
     fn wake_all(&self) {
         let Some((controller, attached)) = self.both() else { return };
-        let known = controller.remembered(&attached.rule.name);
-        for parent in attached.each_parent().into_iter().chain(known) {
+        attached.wake_all();
+        for parent in controller.remembered(&attached.rule.name) {
             attached.ear.wake(parent, Lane::Bulk);
         }
     }
