@@ -6,6 +6,7 @@
 
 mod attach;
 mod retire;
+mod vanished;
 
 use crate::cluster::Cluster;
 use crate::event::Teller;
@@ -23,6 +24,7 @@ use kube::Client;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::task::{AbortHandle, JoinSet};
@@ -45,11 +47,18 @@ pub struct Options {
     pub workers: usize,
     /// Whether the last report of every parent is kept for [`Controller::reports`].
     pub reports: bool,
+    /// How long a parent must be missing before its children go that nothing else takes away.
+    pub vanished_after: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { installation: "kubewright".into(), workers: 8, reports: false }
+        Self {
+            installation: "kubewright".into(),
+            workers: 8,
+            reports: false,
+            vanished_after: Duration::from_mins(5),
+        }
     }
 }
 
@@ -66,6 +75,7 @@ pub struct Controller {
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
     teller: Arc<Teller>,
+    vanished: vanished::Vanished,
 }
 
 /// A controller whose workers run.
@@ -92,6 +102,7 @@ impl Controller {
             reports: Mutex::default(),
             changed: Notify::new(),
             teller,
+            vanished: vanished::Vanished::default(),
         })
     }
 
@@ -117,6 +128,7 @@ impl Controller {
         self.retire(&gone, wanted);
         lock(&self.memories).retain(|key, _| names.contains(&&key.rule));
         lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
+        self.vanished.retain(&names);
         for rule in wanted {
             let renamed = || gone.iter().find(|gone| gone.rule.identity == rule.identity);
             let before = rules.get(&rule.name).or_else(renamed);
@@ -210,8 +222,9 @@ impl Controller {
             attached.is_interested(&key.parent, Interests::default());
             attached.edits(&key.parent, &BTreeSet::new());
             self.forget(key);
-            return Next::default();
+            return vanished::look(self, &attached, key).await;
         };
+        self.vanished.forget(key);
         let children = attached.children();
         let (scopes, shape) = (attached.scopes(), attached.shape(&key.parent.kind));
         let inputs = attached.inputs_of(&parent, &scopes);
@@ -281,7 +294,7 @@ impl Controller {
         of_rule.map(|key| key.parent.clone()).collect()
     }
 
-    /// The parent is gone; garbage collection takes its children.
+    /// The parent is gone; garbage collection takes its children, [`vanished`] the others.
     fn forget(&self, key: &Key) {
         lock(&self.memories).remove(key);
         if lock(&self.reports).remove(key).is_some() {

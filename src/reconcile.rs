@@ -144,6 +144,12 @@ pub async fn retire(scene: &Scene<'_>, memory: &mut Memory) -> Next {
     released.err().map_or(Next::default(), |refusal| after_refusal(&refusal))
 }
 
+/// One step of taking away what a parent left behind that does not exist any more; something stands in for it. It is done when
+/// nothing is left to look at again.
+pub async fn clear(scene: &Scene<'_>, memory: &mut Memory) -> Next {
+    dismantle::dismantle(scene, &mut memory.leaving, Cause::ParentDeleted).await.next
+}
+
 /// A pass for a parent that is there to stay.
 async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);

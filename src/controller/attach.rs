@@ -48,6 +48,8 @@ pub(super) struct Attached {
     kinds: BTreeSet<Gvk>,
     scopes: Mutex<Arc<Scopes>>,
     task: Mutex<Option<AbortHandle>>,
+    /// Lets go of the parents that only the rule before this one reached.
+    outside: Mutex<Option<AbortHandle>>,
 }
 
 /// What makes the task ask the API server again.
@@ -101,6 +103,7 @@ pub(super) fn attach(
         kinds,
         scopes: Mutex::default(),
         task: Mutex::default(),
+        outside: Mutex::default(),
     });
     let task = Task {
         controller: Arc::downgrade(controller),
@@ -287,6 +290,11 @@ impl Attached {
         self.rule.parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
     }
 
+    /// Whether a kind of its parents is watched.
+    pub(super) fn sees_parents(&self) -> bool {
+        !lock(&self.parents).is_empty()
+    }
+
     pub(super) fn each_parent(&self) -> Vec<ObjectId> {
         let parents = lock(&self.parents);
         parents
@@ -322,8 +330,10 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        if let Some(task) = lock(&self.task).take() {
-            task.abort();
+        for task in [&self.task, &self.outside] {
+            if let Some(task) = lock(task).take() {
+                task.abort();
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 mod builtin_kinds;
 mod concurrency;
 mod control_plane;
+mod deletion;
 mod dev;
 mod events;
 mod groups;
@@ -23,11 +24,13 @@ mod policies;
 mod quiet;
 mod repair;
 mod restraint;
+mod rule_edits;
 mod safety;
 mod sandbox;
 mod schema;
 mod shipped;
 mod shorthand;
+mod soundness;
 mod status;
 mod traps;
 mod trouble;
@@ -56,8 +59,14 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The tests mostly wait; the two cores of a small machine are for the API server.
     arguments.test_threads.get_or_insert(8);
-    let trials =
-        [usual_life(), shipped_rules(), trouble_of_all_sorts(), schemas(), with_processes()];
+    let trials = [
+        usual_life(),
+        shipped_rules(),
+        trouble_of_all_sorts(),
+        ends(),
+        schemas(),
+        with_processes(),
+    ];
     let trials = trials.into_iter().flatten().collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     world::stop();
@@ -163,6 +172,23 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         events::a_contested_field_is_told_once_with_both_values_and_its_manager,
         events::a_mistake_and_a_lost_child_are_told,
         events::without_the_right_to_tell_everything_else_goes_on,
+    ]
+}
+
+/// How parents and rules end, and what is left then.
+fn ends() -> Vec<Trial> {
+    trials![
+        deletion::what_a_parent_that_was_forced_away_left_behind_goes,
+        deletion::of_too_many_parents_that_are_gone_nothing_is_deleted,
+        deletion::the_namespace_of_a_parent_goes_and_its_children_everywhere_with_it,
+        deletion::what_kubernetes_copies_our_marks_to_is_no_child,
+        deletion::two_parents_of_different_kinds_may_have_one_name,
+        deletion::a_parent_that_is_made_anew_at_once_has_its_own_children,
+        deletion::a_child_that_takes_its_time_is_waited_for_in_silence,
+        deletion::the_deletion_of_the_top_runs_down_every_level,
+        deletion::a_parent_that_its_rule_no_longer_reaches_can_go,
+        rule_edits::what_an_edit_makes_unwanted_goes_at_once,
+        rule_edits::what_an_edit_made_unwanted_goes_with_the_next_start,
     ]
 }
 
