@@ -84,6 +84,7 @@ pub struct Running {
     pub controller: Arc<Controller>,
     workers: JoinSet<()>,
     telling: JoinSet<()>,
+    rights: AbortHandle,
 }
 
 impl Controller {
@@ -115,7 +116,9 @@ impl Controller {
         }
         let mut telling = JoinSet::new();
         telling.spawn(Arc::clone(&self.teller).run());
-        Running { controller: Arc::clone(self), workers, telling }
+        let controller = Arc::clone(self);
+        let rights = tokio::spawn(async move { controller.watch_rights().await }).abort_handle();
+        Running { controller: Arc::clone(self), workers, telling, rights }
     }
 
     /// Makes these the rules that run: new and changed ones are attached, others let go, with what their parents hold. What
@@ -195,6 +198,18 @@ impl Controller {
     /// Waits for the next change of [`Controller::reports`].
     pub fn changed(&self) -> Notified<'_> {
         self.changed.notified()
+    }
+
+    /// When a right comes that was missing, every parent gets a pass: whatever it was refused is tried again.
+    async fn watch_rights(&self) {
+        loop {
+            self.cluster.right_came().await;
+            for attached in lock(&self.rules).values() {
+                for parent in attached.each_parent() {
+                    attached.wake(&parent, Lane::Bulk);
+                }
+            }
+        }
     }
 
     async fn work(&self) {
@@ -319,6 +334,7 @@ impl Drop for Running {
     /// Lets go of every watch; passes under way are cut off.
     fn drop(&mut self) {
         self.controller.queue.close();
+        self.rights.abort();
         lock(&self.controller.rules).clear();
         for task in lock(&self.controller.retiring).values() {
             task.abort();

@@ -171,7 +171,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let remembered = Remembered {
         memos: &mut memory.children,
         restraints: &mut memory.restraints,
-        edition: edition(&scene.parent),
+        edition: edition(scene),
     };
     let outcome = act(scene.cluster, &plan, remembered, &owner, desired.may_prune()).await;
     scene.remember(&outcome);
@@ -237,10 +237,11 @@ fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
     is_paused().then_some("it is paused")
 }
 
-/// What a person edits in a parent.
-fn edition(parent: &Stored) -> u64 {
+/// What a person edits in a parent; and when a missing right came, everything is worth another try too.
+fn edition(scene: &Scene<'_>) -> u64 {
+    let (parent, came) = (&scene.parent, scene.cluster.missing.came());
     let asked = parent.annotation(annotation::RECONCILE);
-    hash64(format!("{:?} {asked:?}", parent.generation).as_bytes())
+    hash64(format!("{:?} {asked:?} {came}", parent.generation).as_bytes())
 }
 
 fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
@@ -331,7 +332,7 @@ impl Scene<'_> {
             .iter()
             .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
             .collect();
-        let edition = edition(&self.parent);
+        let edition = edition(self);
         let made = patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
         for live in made.answers() {
             let caches = self.targets.iter().filter(|cache| cache.holds(&live.id));

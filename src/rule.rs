@@ -20,6 +20,7 @@ mod order;
 mod policy_file;
 mod read;
 mod schema;
+mod secret;
 
 pub use compiled::{
     Because, ChildRule, ConditionRule, Generate, GroupRule, IgnoreRule, InputRule, Need,

@@ -268,11 +268,20 @@ pub(crate) async fn what_kubernetes_copies_our_marks_to_is_no_child() {
         if found.len() >= 2 { Ok(found) } else { Err(format!("{found:#?}")) }
     })
     .await;
-    let mark = |object: &DynamicObject| {
-        let annotations = object.metadata.annotations.clone().unwrap_or_default();
-        annotations.contains_key("kubewright.io/child")
-    };
-    assert!(copied.iter().any(mark), "the mark itself is copied too: {copied:#?}");
+    // This version copies labels; others copied annotations too.
+    let service = sandbox.get("Service", "shop").await;
+    let (annotations, owner) =
+        (service["metadata"]["annotations"].clone(), service["metadata"]["ownerReferences"].clone());
+    let slice = copied.iter().filter_map(|object| object.metadata.name.as_deref());
+    let slice = slice.max_by_key(|name| name.len()).expect("a slice").to_owned();
+    sandbox.edit("EndpointSlice", &slice, json!({"metadata": {"annotations": annotations}})).await;
+    let mut copy = json!({"apiVersion": "v1", "kind": "Endpoints"});
+    copy["metadata"] = json!({"name": "copy", "labels": service["metadata"]["labels"],
+        "annotations": service["metadata"]["annotations"], "ownerReferences": owner});
+    sandbox.create("Endpoints", copy).await;
+    sandbox.settled().await;
+    let copied = copies(&sandbox).await;
+    assert!(copied.len() >= 3, "{copied:#?}");
     let before = sandbox.requests().len();
     sandbox.webapp_is("shop", json!({"image": "b"})).await;
     sandbox.until_gone("EndpointSlice", "shop-own").await;

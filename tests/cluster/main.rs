@@ -16,18 +16,21 @@ mod dev;
 mod events;
 mod groups;
 mod inputs;
+mod isolation;
 mod kinds;
 mod life;
 mod lifecycle;
 mod patches;
 mod policies;
 mod quiet;
+mod readiness;
 mod repair;
 mod restraint;
 mod rule_edits;
 mod safety;
 mod sandbox;
 mod schema;
+mod secrets;
 mod shipped;
 mod shorthand;
 mod soundness;
@@ -100,6 +103,8 @@ fn usual_life() -> Vec<Trial> {
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
         quiet::a_restart_writes_nothing,
+        readiness::readiness_that_is_lost_is_told_and_comes_back,
+        readiness::chatter_that_no_rule_reads_is_no_news,
         events::what_is_made_and_taken_away_is_told_in_one_event_per_pass,
         events::a_rule_without_status_tells_its_conditions,
         events::events_about_what_lives_in_no_namespace_are_in_the_default_one,
@@ -157,6 +162,7 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         safety::a_name_from_a_parent_cannot_become_a_request,
         safety::a_secret_stays_out_of_conditions,
         safety::a_contested_secret_stays_out_of_events,
+        secrets::planted_values_are_in_nothing_that_the_program_says,
         safety::strange_parents_are_told_what_is_wrong,
         safety::ignored_fields_are_never_taken_back,
         safety::a_new_intent_takes_nothing_from_others,
@@ -175,7 +181,7 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
     ]
 }
 
-/// How parents and rules end, and what is left then.
+/// How parents, rules, kinds and rights end, and what is left then.
 fn ends() -> Vec<Trial> {
     trials![
         deletion::what_a_parent_that_was_forced_away_left_behind_goes,
@@ -187,6 +193,10 @@ fn ends() -> Vec<Trial> {
         deletion::a_child_that_takes_its_time_is_waited_for_in_silence,
         deletion::the_deletion_of_the_top_runs_down_every_level,
         deletion::a_parent_that_its_rule_no_longer_reaches_can_go,
+        isolation::a_parents_kind_may_go_and_come_back,
+        isolation::a_parents_kind_may_be_upgraded,
+        isolation::a_missing_right_is_told_by_who_needs_it_and_missed_by_nobody_else,
+        isolation::a_broken_api_group_hurts_only_who_needs_it,
         rule_edits::what_an_edit_makes_unwanted_goes_at_once,
         rule_edits::what_an_edit_made_unwanted_goes_with_the_next_start,
     ]
