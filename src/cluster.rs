@@ -3,6 +3,8 @@
 //! In: bodies and identities. Out: objects as the cache holds them, or a [`Refusal`]. At most [`IN_FLIGHT`] calls run at
 //! once and each has a time limit. Never here: a retry (the work queue retries); a decision.
 
+mod missing;
+
 use crate::fetch::Live;
 use crate::metrics::Metrics;
 use crate::object::{Gvk, ObjectId};
@@ -21,6 +23,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
+
+pub use missing::Missing;
 
 /// Calls that may be under way at once.
 const IN_FLIGHT: usize = 16;
@@ -66,6 +70,8 @@ pub struct Cluster {
     pub kinds: Arc<Kinds>,
     /// Where what is sent is counted.
     pub metrics: Arc<Metrics>,
+    /// Rights that were missing.
+    pub missing: Missing,
     in_flight: Semaphore,
 }
 
@@ -73,7 +79,14 @@ impl Cluster {
     /// Talks through these clients, whose own retries must be off: about objects through the first, which need not send
     /// anything while we may not write; the other one reads documents.
     pub fn new(client: Client, reader: Client, kinds: Arc<Kinds>, metrics: Arc<Metrics>) -> Self {
-        Self { client, reader, kinds, metrics, in_flight: Semaphore::new(IN_FLIGHT) }
+        Self {
+            client,
+            reader,
+            kinds,
+            metrics,
+            missing: Missing::default(),
+            in_flight: Semaphore::new(IN_FLIGHT),
+        }
     }
 
     /// Calls that are under way, and how many may be.
@@ -89,7 +102,11 @@ impl Cluster {
         manager: &str,
         force: bool,
     ) -> Result<Arc<Stored>, Refusal> {
-        self.send_apply(&child.gvk, &child.id, body, &parameters(manager, force)).await
+        let resource = self.resource(&child.gvk).await?;
+        let request = request(&resource.resource, &child.id.namespace)
+            .patch(&child.id.name, &parameters(manager, force), &Patch::Apply(body))
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(&child.gvk, child.secretive, request).await
     }
 
     /// A JSON patch of exactly this version of a child. The guard is a part of the patched object, since that is answered as
@@ -115,7 +132,7 @@ impl Cluster {
             .header(http::header::CONTENT_TYPE, "application/json-patch+json")
             .body(body)
             .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
-        self.object(&child.gvk, request).await
+        self.object(&child.gvk, child.secretive, request).await
     }
 
     /// Server-side apply to an object that exists, whatever it is.
@@ -126,36 +143,26 @@ impl Cluster {
         manager: &str,
     ) -> Result<Arc<Stored>, Refusal> {
         let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
-        self.send_apply(&gvk, &live.id, body, &parameters(manager, false)).await
-    }
-
-    async fn send_apply(
-        &self,
-        gvk: &Gvk,
-        id: &ObjectId,
-        body: &Value,
-        parameters: &PatchParams,
-    ) -> Result<Arc<Stored>, Refusal> {
-        let resource = self.resource(gvk).await?;
-        let request = request(&resource.resource, &id.namespace)
-            .patch(&id.name, parameters, &Patch::Apply(body))
+        let resource = self.resource(&gvk).await?;
+        let request = request(&resource.resource, &live.id.namespace)
+            .patch(&live.id.name, &parameters(manager, false), &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, request).await
+        self.object(&gvk, gvk.is_secret(), request).await
     }
 
-    /// Server-side apply of an object's status.
+    /// Server-side apply of an object's status. `secretive`: a value of a Secret may be in it.
     pub async fn apply_status(
         &self,
-        gvk: &Gvk,
-        id: &ObjectId,
+        (gvk, id): (&Gvk, &ObjectId),
         body: &Value,
         manager: &str,
+        secretive: bool,
     ) -> Result<Arc<Stored>, Refusal> {
         let resource = self.resource(gvk).await?;
         let request = request(&resource.resource, &id.namespace)
             .patch_subresource("status", &id.name, &parameters(manager, true), &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        let answer = self.object(gvk, request).await?;
+        let answer = self.object(gvk, secretive, request).await?;
         self.metrics.wrote("patch", &gvk.group_kind(), "status");
         Ok(answer)
     }
@@ -171,7 +178,7 @@ impl Cluster {
         let request = request(&resource.resource, &id.namespace)
             .get(&id.name, &GetParams::default())
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, request).await
+        self.object(gvk, gvk.is_secret(), request).await
     }
 
     /// Whether the server would take a child if it did not exist: a dry run. That the name is taken is no objection.
@@ -183,7 +190,7 @@ impl Cluster {
         let request = request(&resource.resource, &child.id.namespace)
             .create(&parameters, body)
             .map_err(kube::Error::BuildRequest)?;
-        match self.object(&child.gvk, request).await {
+        match self.object(&child.gvk, child.secretive, request).await {
             Ok(_) | Err(Refusal { class: Class::Stale, .. }) => Ok(()),
             Err(refusal) => Err(refusal),
         }
@@ -202,7 +209,7 @@ impl Cluster {
         let request = request(&resource.resource, &id.namespace)
             .create(&PostParams::default(), body)
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, request).await
+        self.object(gvk, gvk.is_secret(), request).await
     }
 
     /// A merge patch of exactly this object in exactly this version.
@@ -215,7 +222,7 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .patch(&live.id.name, &PatchParams::default(), &Patch::Merge(&patch))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(&gvk, request).await
+        self.object(&gvk, gvk.is_secret(), request).await
     }
 
     /// Deletes exactly this object in exactly this version; what depends on it goes in the background.
@@ -233,7 +240,8 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
-        let answer = self.call::<Box<RawValue>>(&self.client, request, reading(&gvk)).await?;
+        let reading = reading(gvk.is_secret());
+        let answer = self.call::<Box<RawValue>>(&self.client, request, reading).await?;
         Ok(Deleted::read(&answer, &gvk, &live.stored.uid))
     }
 
@@ -258,10 +266,11 @@ impl Cluster {
     async fn object(
         &self,
         gvk: &Gvk,
+        secretive: bool,
         request: http::Request<Vec<u8>>,
     ) -> Result<Arc<Stored>, Refusal> {
         let raw: Result<Box<RawValue>, Refusal> =
-            self.call(&self.client, request, reading(gvk)).await;
+            self.call(&self.client, request, reading(secretive)).await;
         if let Err(Refusal { class: Class::NotServed, .. }) = raw {
             // It may come back as something else: in another scope, under another plural.
             self.kinds.forget(gvk);
@@ -279,7 +288,12 @@ impl Cluster {
         let _permit = self.in_flight.acquire().await;
         let (method, begun) = (request.method().clone(), Instant::now());
         let answer = match tokio::time::timeout(PATIENCE, client.request(request)).await {
-            Ok(answer) => answer.map_err(read),
+            Ok(answer) => answer.map_err(|error| {
+                if let kube::Error::Api(status) = &error {
+                    self.missing.note(&status.message);
+                }
+                read(error)
+            }),
             Err(_) => Err(Refusal {
                 class: Class::Transient(None),
                 message: "the API server did not answer in time".into(),
@@ -301,9 +315,9 @@ fn request(resource: &Resource, namespace: &str) -> Request {
     Request::new(resource.path(namespace))
 }
 
-/// How a refusal about an object of a kind is read: the server's texts may quote values of Secrets.
-fn reading(gvk: &Gvk) -> fn(kube::Error) -> Refusal {
-    if gvk.is_secret() { |error| Refusal::of_secret(&error) } else { Refusal::from }
+/// How a refusal is read: the server's texts about what holds values of Secrets may quote them.
+fn reading(secretive: bool) -> fn(kube::Error) -> Refusal {
+    if secretive { |error| Refusal::of_secret(&error) } else { Refusal::from }
 }
 
 fn unreadable() -> Refusal {

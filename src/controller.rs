@@ -14,6 +14,7 @@ mod rollout;
 mod rules;
 mod sight;
 mod turn;
+mod vanished;
 
 pub use look::Readiness;
 pub use rollout::Progress;
@@ -69,6 +70,8 @@ pub struct Options {
     pub rollout_rate: u32,
     /// Whether passes begin only with [`Controller::lead`]: until then caches are filled, and nothing is written.
     pub waits_to_lead: bool,
+    /// How long a parent must be missing before its children go that nothing else takes away.
+    pub vanished_after: Duration,
 }
 
 impl Default for Options {
@@ -77,6 +80,7 @@ impl Default for Options {
             installation: "kubewright".into(),
             workers: 8,
             reports: false,
+            vanished_after: Duration::from_mins(5),
             namespace: None,
             rollout_rate: 20,
             waits_to_lead: false,
@@ -99,6 +103,7 @@ pub struct Controller {
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
     teller: Arc<Teller>,
+    vanished: vanished::Vanished,
     records: Option<Records>,
     /// Hears of records that somebody else changed.
     _heard: Option<Subscription>,
@@ -119,6 +124,7 @@ pub struct Running {
     pub controller: Arc<Controller>,
     workers: JoinSet<()>,
     telling: JoinSet<()>,
+    rights: AbortHandle,
 }
 
 impl Controller {
@@ -160,6 +166,7 @@ impl Controller {
             changed: Notify::new(),
             teller,
             metrics,
+            vanished: vanished::Vanished::default(),
         })
     }
 
@@ -172,7 +179,9 @@ impl Controller {
         }
         let mut telling = JoinSet::new();
         telling.spawn(Arc::clone(&self.teller).run());
-        Running { controller: Arc::clone(self), workers, telling }
+        let controller = Arc::clone(self);
+        let rights = tokio::spawn(async move { controller.watch_rights().await }).abort_handle();
+        Running { controller: Arc::clone(self), workers, telling, rights }
     }
 
     /// Kinds were installed or changed: rules that miss something ask for it at once. Without this they notice by
@@ -215,6 +224,16 @@ impl Controller {
     /// Who tells Events.
     pub fn teller(&self) -> Arc<Teller> {
         Arc::clone(&self.teller)
+    }
+
+    /// When a right comes that was missing, every parent gets a pass: whatever it was refused is tried again.
+    async fn watch_rights(&self) {
+        loop {
+            self.cluster.right_came().await;
+            for attached in lock(&self.rules).values() {
+                attached.wake_all();
+            }
+        }
     }
 
     async fn work(&self) {
@@ -263,8 +282,9 @@ impl Controller {
             attached.edits(&key.parent, &BTreeSet::new());
             attached.guard.gone(&key.parent);
             self.forget(key);
-            return Next::default();
+            return vanished::look(self, attached, key).await;
         };
+        self.vanished.forget(key);
         let passing = Passing::new(self, attached, &sight.parent);
         let gate = passing.as_ref().map(|passing| passing as &dyn Gate);
         let interested = |objects: &BTreeSet<ObjectId>| attached.edits(&key.parent, objects);
@@ -331,7 +351,7 @@ impl Controller {
         of_rule.map(|key| key.parent.clone()).collect()
     }
 
-    /// The parent is gone; garbage collection takes its children.
+    /// The parent is gone; garbage collection takes its children, [`vanished`] the others.
     fn forget(&self, key: &Key) {
         lock(&self.memories).remove(key);
         if lock(&self.reports).remove(key).is_some() {
@@ -366,6 +386,7 @@ impl Drop for Running {
     /// Lets go of every watch; passes under way are cut off.
     fn drop(&mut self) {
         self.controller.queue.close();
+        self.rights.abort();
         lock(&self.controller.rules).clear();
         for task in lock(&self.controller.retiring).values() {
             task.abort();

@@ -156,6 +156,12 @@ pub async fn retire(scene: &Scene<'_>, memory: &mut Memory) -> Next {
     released.err().map_or(Next::default(), |refusal| after_refusal(&refusal))
 }
 
+/// One step of taking away what a parent left behind that does not exist any more; something stands in for it. It is done when
+/// nothing is left to look at again.
+pub async fn clear(scene: &Scene<'_>, memory: &mut Memory) -> Next {
+    dismantle::dismantle(scene, &mut memory.leaving, Cause::ParentDeleted).await.next
+}
+
 /// A pass for a parent that is there to stay.
 async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
@@ -180,7 +186,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let remembered = Remembered {
         memos: &mut memory.children,
         restraints: &mut memory.restraints,
-        edition: edition(&scene.parent),
+        edition: edition(scene),
     };
     let outcome = act(scene.cluster, &plan, remembered, &owner, desired.may_prune()).await;
     scene.remember(&outcome);
@@ -249,10 +255,11 @@ fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
     is_paused().then_some("it is paused")
 }
 
-/// What a person edits in a parent.
-fn edition(parent: &Stored) -> u64 {
+/// What a person edits in a parent; and when a missing right came, everything is worth another try too.
+fn edition(scene: &Scene<'_>) -> u64 {
+    let (parent, came) = (&scene.parent, scene.cluster.missing.came());
     let asked = parent.annotation(annotation::RECONCILE);
-    hash64(format!("{:?} {asked:?}", parent.generation).as_bytes())
+    hash64(format!("{:?} {asked:?} {came}", parent.generation).as_bytes())
 }
 
 fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
@@ -343,7 +350,7 @@ impl Scene<'_> {
             .iter()
             .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
             .collect();
-        let edition = edition(&self.parent);
+        let edition = edition(self);
         let made = patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
         for live in made.answers() {
             let caches = self.targets.iter().filter(|cache| cache.holds(&live.id));

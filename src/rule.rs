@@ -21,6 +21,7 @@ mod policy_file;
 mod read;
 mod renew;
 mod schema;
+mod secret;
 
 pub use compiled::{
     Because, ChildRule, ConditionRule, Generate, GroupRule, IgnoreRule, InputRule, Need,

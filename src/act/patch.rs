@@ -95,7 +95,7 @@ async fn one(
     let (child, live) = (&patch.wanted, &patch.live);
     let (action, memo) = match &patch.operations {
         _ if live.stored.terminating => return Ok(Done::WaitingGone),
-        Some(operations) => (judge_operations(operations, live)?, None),
+        Some(operations) => (judge_operations(operations, live, child.secretive)?, None),
         None => {
             let memo = known.memo.as_ref();
             differs(child, live, memo, &patch.manager, patch.marked())
@@ -129,13 +129,17 @@ async fn one(
 }
 
 /// What is there already needs nothing; what a test does not find is waited for.
-fn judge_operations(operations: &[Operation], live: &Live) -> Result<Action, Trouble> {
+fn judge_operations(
+    operations: &[Operation],
+    live: &Live,
+    secretive: bool,
+) -> Result<Action, Trouble> {
     let object = live.value();
     let there = |operation: &Operation| object.pointer(&operation.path) == Some(&operation.value);
     let asked = operations.iter().filter(|operation| operation.is_test());
     if let Some(failed) = asked.into_iter().find(|operation| !there(operation)) {
         // It stands in conditions and Events.
-        let value = if live.id.is_secret() { "as tested".into() } else { failed.value.to_string() };
+        let value = if secretive { "as tested".into() } else { failed.value.to_string() };
         return Err(Trouble::Unseen(format!("`{}` is not {value} yet", failed.path)));
     }
     let done = operations.iter().filter(|operation| !operation.is_test()).all(there);
@@ -193,7 +197,7 @@ mod tests {
             let live = Live::new(Arc::new(format.read(&object.to_string()).unwrap()));
             let value = json!("hunter2");
             let test = Operation { op: "test", path: "/data/k".into(), value };
-            match judge_operations(&[test], &live) {
+            match judge_operations(&[test], &live, kind == "Secret") {
                 Err(Trouble::Unseen(why)) => why,
                 other => format!("{other:?}"),
             }

@@ -282,6 +282,7 @@ mod tests {
             ignored: Ignored::default(),
             free: false,
             generates: false,
+            secretive: false,
             lost: false,
             policies: Policies::default(),
         }

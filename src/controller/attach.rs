@@ -54,6 +54,8 @@ pub(super) struct Attached {
     scopes: Mutex<Arc<Scopes>>,
     task: Mutex<Option<AbortHandle>>,
     pub(super) guard: Arc<Guard>,
+    /// Lets go of the parents that only the rule before this one reached.
+    outside: Mutex<Option<AbortHandle>>,
 }
 
 /// What makes the task ask the API server again.
@@ -119,6 +121,7 @@ pub(super) fn attach(
         scopes: Mutex::default(),
         task: Mutex::default(),
         guard,
+        outside: Mutex::default(),
     });
     let task = Task {
         controller: Arc::downgrade(controller),
@@ -357,6 +360,11 @@ impl Attached {
         lock(&self.parents).iter().flat_map(|hold| hold.watch.store().all()).collect()
     }
 
+    /// Whether a kind of its parents is watched.
+    pub(super) fn sees_parents(&self) -> bool {
+        !lock(&self.parents).is_empty()
+    }
+
     pub(super) fn each_parent(&self) -> Vec<ObjectId> {
         self.each_parent_stored().iter().map(|stored| stored.id.clone()).collect()
     }
@@ -387,8 +395,10 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        if let Some(task) = lock(&self.task).take() {
-            task.abort();
+        for task in [&self.task, &self.outside] {
+            if let Some(task) = lock(task).take() {
+                task.abort();
+            }
         }
     }
 }

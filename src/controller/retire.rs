@@ -1,4 +1,4 @@
-//! Lets go of the parents of a rule that was taken away.
+//! Lets go of the parents of a rule that was taken away, or that its new version does not reach any more.
 //!
 //! In: a rule that is no longer wanted, with its watches. Out: parents without our finalizer, and without the children that the
 //! rule wanted deleted. It goes on until all is done, or the rule comes back. Never here: a rule that was only renamed.
@@ -22,10 +22,30 @@ const AGAIN: Backoff = Backoff { base: Duration::from_millis(500), cap: Duration
 pub(super) fn start(controller: &Arc<Controller>, attached: Arc<Attached>) -> AbortHandle {
     let rule = &attached.rule;
     tracing::info!(rule = %rule.name, "the rule is gone: its parents are let go");
-    tokio::spawn(run(Arc::downgrade(controller), attached)).abort_handle()
+    tokio::spawn(run(Arc::downgrade(controller), attached, |_| true)).abort_handle()
 }
 
-async fn run(controller: Weak<Controller>, attached: Arc<Attached>) {
+/// The same for those parents alone that a rule does not reach which took the place of another. Nobody would hear of their
+/// deletion any more, and so they would be held for ever.
+pub(super) fn start_outside(
+    controller: &Arc<Controller>,
+    before: Arc<Attached>,
+    rule: &Arc<Rule>,
+) -> Option<AbortHandle> {
+    if rule.parent.reaches_all_of(&before.rule.parent) {
+        return None;
+    }
+    tracing::info!(rule = %rule.name, "the rule reaches fewer parents: the others are let go");
+    let rule = Arc::clone(rule);
+    let outside = move |parent: &ObjectId| !rule.parent.reaches(parent);
+    Some(tokio::spawn(run(Arc::downgrade(controller), before, outside)).abort_handle())
+}
+
+async fn run(
+    controller: Weak<Controller>,
+    attached: Arc<Attached>,
+    is_concerned: impl Fn(&ObjectId) -> bool,
+) {
     let mut memories: BTreeMap<_, Memory> = BTreeMap::new();
     // One that was taken away while the program did not run is only now attached.
     while !attached.is_ready() {
@@ -33,8 +53,9 @@ async fn run(controller: Weak<Controller>, attached: Arc<Attached>) {
     }
     for tries in 1_u32.. {
         let Some(controller) = controller.upgrade() else { return };
-        let mut done = true;
-        for parent in attached.each_parent() {
+        // Of parents that cannot be seen none is known to be held.
+        let mut done = attached.is_ready() || !attached.sees_parents();
+        for parent in attached.each_parent().into_iter().filter(&is_concerned) {
             let memory = memories.entry(parent.clone()).or_default();
             done &= step(&controller, &attached, &parent, memory).await;
         }

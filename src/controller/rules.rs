@@ -73,6 +73,7 @@ impl Controller {
         lock(&self.memories).retain(|key, _| names.contains(&&key.rule));
         self.metrics.keep_rules(|name| names.contains(&name));
         lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
+        self.vanished.retain(&names);
         for rule in wanted {
             let renamed = || gone.iter().find(|gone| gone.rule.identity == rule.identity);
             let before = rules.get(&rule.name).or_else(renamed);

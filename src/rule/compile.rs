@@ -17,6 +17,7 @@ use super::file::{BodyFile, ChildFile, EntryFile, RuleFile};
 use super::mention::{self, Mention};
 use super::order;
 use super::read::Templates as Files;
+use super::secret;
 use crate::comparison::{Comparison, Names, RootKind};
 use crate::marks::hash64;
 use crate::object::Gvk;
@@ -130,7 +131,7 @@ impl Draft {
             .iter()
             .fold(source.text.clone(), |text, (name, file)| text + "\0" + name + "\0" + &file.text);
         let reads_inputs = |read: &Read| read.path.first().is_some_and(|root| root == "inputs");
-        Rule {
+        let rule = Rule {
             name: self.header.name,
             identity: self.header.identity,
             place: self.header.place,
@@ -152,7 +153,9 @@ impl Draft {
             status: self.status,
             templates,
             mentions,
-        }
+        };
+        let templates = rule.templates.clone().hushed(secret::reachable(&rule));
+        Rule { templates, ..rule }
     }
 }
 

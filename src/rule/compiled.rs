@@ -6,7 +6,7 @@ use super::policy_file::{
     Adopt, Characters, OnImmutable, OnRuleRemoved, PatchType, Removal, Update, WhenGone,
 };
 use crate::comparison::{Comparison, Reference, Truth};
-use crate::object::{GroupKind, Gvk, labels, metadata};
+use crate::object::{GroupKind, Gvk, ObjectId, labels, metadata};
 use crate::owned::{Ignored, Spot};
 use crate::path::Path;
 use crate::selector::{Selector, SelectorRule};
@@ -383,6 +383,22 @@ impl InputRule {
 }
 
 impl ParentRule {
+    /// Whether an object's kind and namespace are such that the rule may be for it.
+    pub fn reaches(&self, id: &ObjectId) -> bool {
+        let anywhere = self.namespaces.is_empty() || id.namespace.is_empty();
+        let named = || self.namespaces.iter().any(|namespace| **namespace == *id.namespace);
+        self.kinds.iter().any(|gvk| gvk.group_kind() == *id.kind) && (anywhere || named())
+    }
+
+    /// Whether it reaches whatever another reaches.
+    pub fn reaches_all_of(&self, other: &Self) -> bool {
+        let within = |namespace: &String| self.namespaces.contains(namespace);
+        let everywhere = self.namespaces.is_empty()
+            || (!other.namespaces.is_empty() && other.namespaces.iter().all(within));
+        let known = |gvk: &Gvk| self.kinds.iter().any(|own| own.group_kind() == gvk.group_kind());
+        everywhere && other.kinds.iter().all(known)
+    }
+
     /// The first of its kinds, and usually the only one.
     pub fn gvk(&self) -> &Gvk {
         &self.kinds[0]

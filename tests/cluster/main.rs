@@ -11,26 +11,32 @@
 mod builtin_kinds;
 mod concurrency;
 mod control_plane;
+mod deletion;
 mod dev;
 mod events;
 mod groups;
 mod inputs;
+mod isolation;
 mod kinds;
 mod life;
 mod lifecycle;
 mod patches;
 mod policies;
 mod quiet;
+mod readiness;
 mod reload;
 mod repair;
 mod replica;
 mod replicas;
 mod restraint;
+mod rule_edits;
 mod safety;
 mod sandbox;
 mod schema;
+mod secrets;
 mod shipped;
 mod shorthand;
+mod soundness;
 mod status;
 mod traps;
 mod trouble;
@@ -63,6 +69,7 @@ fn main() -> ExitCode {
         usual_life(),
         shipped_rules(),
         trouble_of_all_sorts(),
+        ends(),
         schemas(),
         with_processes(),
         replicas(),
@@ -106,6 +113,8 @@ fn usual_life() -> Vec<Trial> {
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
         quiet::a_restart_writes_nothing,
+        readiness::readiness_that_is_lost_is_told_and_comes_back,
+        readiness::chatter_that_no_rule_reads_is_no_news,
         events::what_is_made_and_taken_away_is_told_in_one_event_per_pass,
         events::a_rule_without_status_tells_its_conditions,
         events::events_about_what_lives_in_no_namespace_are_in_the_default_one,
@@ -163,6 +172,7 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         safety::a_name_from_a_parent_cannot_become_a_request,
         safety::a_secret_stays_out_of_conditions,
         safety::a_contested_secret_stays_out_of_events,
+        secrets::planted_values_are_in_nothing_that_the_program_says,
         safety::strange_parents_are_told_what_is_wrong,
         safety::ignored_fields_are_never_taken_back,
         safety::a_new_intent_takes_nothing_from_others,
@@ -178,6 +188,27 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         events::a_contested_field_is_told_once_with_both_values_and_its_manager,
         events::a_mistake_and_a_lost_child_are_told,
         events::without_the_right_to_tell_everything_else_goes_on,
+    ]
+}
+
+/// How parents, rules, kinds and rights end, and what is left then.
+fn ends() -> Vec<Trial> {
+    trials![
+        deletion::what_a_parent_that_was_forced_away_left_behind_goes,
+        deletion::of_too_many_parents_that_are_gone_nothing_is_deleted,
+        deletion::the_namespace_of_a_parent_goes_and_its_children_everywhere_with_it,
+        deletion::what_kubernetes_copies_our_marks_to_is_no_child,
+        deletion::two_parents_of_different_kinds_may_have_one_name,
+        deletion::a_parent_that_is_made_anew_at_once_has_its_own_children,
+        deletion::a_child_that_takes_its_time_is_waited_for_in_silence,
+        deletion::the_deletion_of_the_top_runs_down_every_level,
+        deletion::a_parent_that_its_rule_no_longer_reaches_can_go,
+        isolation::a_parents_kind_may_go_and_come_back,
+        isolation::a_parents_kind_may_be_upgraded,
+        isolation::a_missing_right_is_told_by_who_needs_it_and_missed_by_nobody_else,
+        isolation::a_broken_api_group_hurts_only_who_needs_it,
+        rule_edits::what_an_edit_makes_unwanted_goes_at_once,
+        rule_edits::what_an_edit_made_unwanted_goes_with_the_next_start,
     ]
 }
 

@@ -28,7 +28,7 @@ impl Replica {
     pub(crate) fn start(user: &str, rules: &Path, flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let kubeconfig = folder.path().join("kubeconfig");
-        let text = fs::read_to_string(&world().kubeconfig).expect("the kubeconfig");
+        let text = fs::read_to_string(world().kubeconfig()).expect("the kubeconfig");
         let acting =
             format!("    user:\n      as: {user}\n      as-groups: [\"system:masters\"]\n");
         let acting = text.replace("    user:\n", &acting);

@@ -7,7 +7,7 @@ use kubewright::control_plane::{self, ControlPlane, Options};
 use serde_json::Value;
 use std::fs;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -20,8 +20,7 @@ pub(crate) struct World {
     pub(crate) runtime: Runtime,
     config: Config,
     audit_log: PathBuf,
-    /// The administrator's, for processes.
-    pub(crate) kubeconfig: PathBuf,
+    kubeconfig: PathBuf,
     plane: Mutex<Option<ControlPlane>>,
 }
 
@@ -73,6 +72,11 @@ impl World {
             agent.parse().expect("a header value"),
         ));
         Client::try_from(config).expect("a client")
+    }
+
+    /// For programs that are told of a cluster as people tell them.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
     }
 
     /// Every finished request of a User-Agent, as audit events, in order.
@@ -129,9 +133,14 @@ impl Request {
         self.uri.starts_with("/apis/events.k8s.io/")
     }
 
-    /// Whether it asks for a change.
+    /// Whether it asks for a change. To ask for one's own rights is none, though the server calls it a creation.
     pub(crate) fn is_write(&self) -> bool {
-        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+        let about_rights = self.uri.starts_with("/apis/authorization.k8s.io/");
+        !about_rights
+            && matches!(
+                self.verb.as_str(),
+                "create" | "update" | "patch" | "delete" | "deletecollection"
+            )
     }
 }
 
