@@ -72,12 +72,7 @@ pub struct Cluster {
 impl Cluster {
     /// Talks through this client, whose own retries must be off.
     pub fn new(client: Client, kinds: Arc<Kinds>) -> Self {
-        Self {
-            client,
-            kinds,
-            missing: Missing::default(),
-            in_flight: Semaphore::new(IN_FLIGHT),
-        }
+        Self { client, kinds, missing: Missing::default(), in_flight: Semaphore::new(IN_FLIGHT) }
     }
 
     /// Server-side apply of a child.

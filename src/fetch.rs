@@ -238,7 +238,9 @@ pub fn edited_by(store: &Store, rule: &str, parent: &ObjectId) -> bool {
     let name = parent.to_string();
     let ours = |mark: &PatchMark| *mark.rule == *rule && mark.parent == name && !mark.stays;
     let edited = store.indexed(&patch_key(rule, &name)).into_iter();
-    edited.filter(|stored| stored.id != *parent).any(|stored| PatchMark::all_of(&stored).iter().any(ours))
+    edited
+        .filter(|stored| stored.id != *parent)
+        .any(|stored| PatchMark::all_of(&stored).iter().any(ours))
 }
 
 /// Every parent that the marks of a rule name.

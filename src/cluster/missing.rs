@@ -114,7 +114,11 @@ impl Cluster {
             let mut came = false;
             for right in rights {
                 if self.has(&right).await {
-                    tracing::info!(verb = right.verb, resource = right.resource, "a missing right is there");
+                    tracing::info!(
+                        verb = right.verb,
+                        resource = right.resource,
+                        "a missing right is there"
+                    );
                     self.missing.is_there(&right);
                     came = true;
                 }
@@ -145,17 +149,24 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_right_that_is_missing() {
-        let named = |text: &str| Right::named_in(text).map(|right| right.question()["spec"]["resourceAttributes"].clone());
+        let named = |text: &str| {
+            Right::named_in(text)
+                .map(|right| right.question()["spec"]["resourceAttributes"].clone())
+        };
         let attributes = |group: &str, resource: &str, subresource: &str, namespace: &str| {
             Some(json!({"verb": "patch", "group": group, "resource": resource,
                 "subresource": subresource, "namespace": namespace}))
         };
         assert_eq!(
-            named("configmaps \"a\" is forbidden: User \"u\" cannot patch resource \"configmaps\" in API group \"\" in the namespace \"n\""),
+            named(
+                "configmaps \"a\" is forbidden: User \"u\" cannot patch resource \"configmaps\" in API group \"\" in the namespace \"n\""
+            ),
             attributes("", "configmaps", "", "n")
         );
         assert_eq!(
-            named("x is forbidden: User \"u\" cannot patch resource \"webapps/status\" in API group \"demo.kubewright.io\" at the cluster scope"),
+            named(
+                "x is forbidden: User \"u\" cannot patch resource \"webapps/status\" in API group \"demo.kubewright.io\" at the cluster scope"
+            ),
             attributes("demo.kubewright.io", "webapps", "status", "")
         );
         for other in ["forbidden", "admission webhook \"x\" denied the request: cannot do this"] {
@@ -167,7 +178,9 @@ mod tests {
     fn only_so_many_are_asked_for() {
         let missing = Missing::default();
         for number in 0..2 * MOST {
-            missing.note(&format!("cannot get resource \"a\" in API group \"\" in the namespace \"n{number}\""));
+            missing.note(&format!(
+                "cannot get resource \"a\" in API group \"\" in the namespace \"n{number}\""
+            ));
         }
         assert_eq!(missing.asked_for().len(), MOST);
         let first = missing.asked_for()[0].clone();

@@ -201,7 +201,8 @@ pub(super) fn named_only(attached: &Attached) -> BTreeSet<ObjectId> {
     let there: BTreeSet<ObjectId> = attached.each_parent().into_iter().collect();
     let (children, targets) = (attached.children(), attached.targets());
     let caches = children.iter().chain(targets.iter());
-    let named = caches.flat_map(|cache| crate::fetch::parents_named(&cache.store, &attached.rule.identity));
+    let named =
+        caches.flat_map(|cache| crate::fetch::parents_named(&cache.store, &attached.rule.identity));
     named.filter(|parent| !there.contains(parent)).collect()
 }
 

@@ -112,7 +112,11 @@ pub(super) fn objects(
 /// A mistake without what it may quote: the author lets values of Secrets come anywhere.
 fn hushed(problem: Box<Problem>) -> Box<Problem> {
     let quotes = ["illegal-name", "illegal-object", "outside-namespace"].contains(&problem.code);
-    if quotes { Box::new(Problem { message: HUSHED.to_owned(), hint: None, ..*problem }) } else { problem }
+    if quotes {
+        Box::new(Problem { message: HUSHED.to_owned(), hint: None, ..*problem })
+    } else {
+        problem
+    }
 }
 
 /// Where the template writes a part of the `nth` document. It renders again: for mistakes only.

@@ -29,7 +29,8 @@ impl Finding {
         if PLAIN.contains(&self.code) {
             return self;
         }
-        let message = "is not as it should be; the value is not shown, since it may be one of a Secret";
+        let message =
+            "is not as it should be; the value is not shown, since it may be one of a Secret";
         Self { message: message.to_owned(), hint: None, ..self }
     }
 

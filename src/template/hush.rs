@@ -31,7 +31,9 @@ impl Secrets {
             return failure;
         }
         match failure {
-            Failure::Waiting { what, place } => Failure::Waiting { what: written(what, reads), place },
+            Failure::Waiting { what, place } => {
+                Failure::Waiting { what: written(what, reads), place }
+            }
             Failure::Failed(problem) => Failure::Failed(hushed(problem, reads)),
         }
     }

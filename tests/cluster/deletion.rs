@@ -161,7 +161,10 @@ pub(crate) async fn of_too_many_parents_that_are_gone_nothing_is_deleted() {
         let requests = sandbox.requests().split_off(before);
         let of = |parent: &String| {
             let uri = format!("/webapps/{parent}");
-            requests.iter().filter(|request| request.uri.ends_with(&uri) && request.code == 404).count()
+            requests
+                .iter()
+                .filter(|request| request.uri.ends_with(&uri) && request.code == 404)
+                .count()
         };
         let all = parents.iter().all(|parent| of(parent) >= times);
         if all { Ok(()) } else { Err(format!("{requests:#?}")) }
@@ -186,13 +189,18 @@ pub(crate) async fn of_too_many_parents_that_are_gone_nothing_is_deleted() {
 pub(crate) async fn the_namespace_of_a_parent_goes_and_its_children_everywhere_with_it() {
     let name = "whole-namespace";
     let far = Sandbox::bare("whole-namespace-far").await;
-    let (near, farther, role) = (config("near", ""), config("far", "whole-namespace-far"), role(name));
-    let templates =
-        [("near.yaml", near.as_str()), ("far.yaml", farther.as_str()), ("role.yaml", role.as_str())];
+    let (near, farther, role) =
+        (config("near", ""), config("far", "whole-namespace-far"), role(name));
+    let templates = [
+        ("near.yaml", near.as_str()),
+        ("far.yaml", farther.as_str()),
+        ("role.yaml", role.as_str()),
+    ];
     let children = "    - {id: near, template: near.yaml}
     - {id: role, template: role.yaml}
     - {id: far, template: far.yaml, needs: [role]}";
-    let mut sandbox = Sandbox::at_rest_with(name, &rule(name, children, "  status: {}\n"), &templates).await;
+    let mut sandbox =
+        Sandbox::at_rest_with(name, &rule(name, children, "  status: {}\n"), &templates).await;
     let sound = Soundness::begin(&sandbox, vec![&far], KINDS).await;
     sandbox.start();
     for parent in ["one", "two"] {
@@ -243,7 +251,8 @@ pub(crate) async fn what_kubernetes_copies_our_marks_to_is_no_child() {
     - {id: endpoints, template: endpoints.yaml, when: [{path: \"$.spec.host\", exists: true}]}";
     let templates =
         [("service.yaml", SERVICE), ("slice.yaml", SLICE), ("endpoints.yaml", ENDPOINTS)];
-    let mut sandbox = Sandbox::with(name, &rule(name, children, "  status: {}\n"), &templates).await;
+    let mut sandbox =
+        Sandbox::with(name, &rule(name, children, "  status: {}\n"), &templates).await;
     sandbox.webapp_is("shop", json!({"image": "a", "host": "h"})).await;
     sandbox.until_ready("shop").await;
     let copies = |sandbox: &Sandbox| {
@@ -253,11 +262,13 @@ pub(crate) async fn what_kubernetes_copies_our_marks_to_is_no_child() {
             let mut found = Vec::new();
             for kind in ["EndpointSlice", "Endpoints"] {
                 let (resource, _) = Sandbox::resource(kind);
-                let api: Api<DynamicObject> = Api::namespaced_with(sandbox.client.clone(), name, &resource);
+                let api: Api<DynamicObject> =
+                    Api::namespaced_with(sandbox.client.clone(), name, &resource);
                 let selected = format!("kubewright.io/owner={name}");
                 let list = kube::api::ListParams::default().labels(&selected);
                 let list = api.list(&list).await.expect("a list").items;
-                let ours = |object: &DynamicObject| object.metadata.name.as_deref() != Some("shop-own");
+                let ours =
+                    |object: &DynamicObject| object.metadata.name.as_deref() != Some("shop-own");
                 found.extend(list.into_iter().filter(ours));
             }
             found
@@ -270,8 +281,10 @@ pub(crate) async fn what_kubernetes_copies_our_marks_to_is_no_child() {
     .await;
     // This version copies labels; others copied annotations too.
     let service = sandbox.get("Service", "shop").await;
-    let (annotations, owner) =
-        (service["metadata"]["annotations"].clone(), service["metadata"]["ownerReferences"].clone());
+    let (annotations, owner) = (
+        service["metadata"]["annotations"].clone(),
+        service["metadata"]["ownerReferences"].clone(),
+    );
     let slice = copied.iter().filter_map(|object| object.metadata.name.as_deref());
     let slice = slice.max_by_key(|name| name.len()).expect("a slice").to_owned();
     sandbox.edit("EndpointSlice", &slice, json!({"metadata": {"annotations": annotations}})).await;
@@ -298,7 +311,12 @@ pub(crate) async fn what_kubernetes_copies_our_marks_to_is_no_child() {
 pub(crate) async fn two_parents_of_different_kinds_may_have_one_name() {
     let name = "namesakes";
     let far = Sandbox::bare("namesakes-far").await;
-    let of_kind = |text: &str| text.replace("{{ parent.metadata.name }}", "{{ parent.kind | lower }}-{{ parent.metadata.name }}");
+    let of_kind = |text: &str| {
+        text.replace(
+            "{{ parent.metadata.name }}",
+            "{{ parent.kind | lower }}-{{ parent.metadata.name }}",
+        )
+    };
     let near = of_kind(&config("near", ""));
     let farther = of_kind(&config("far", "namesakes-far"));
     let templates = [("near.yaml", near.as_str()), ("far.yaml", farther.as_str())];
@@ -338,12 +356,16 @@ pub(crate) async fn a_parent_that_is_made_anew_at_once_has_its_own_children() {
     let name = "made-anew";
     let far = Sandbox::bare("made-anew-far").await;
     let (near, farther, role) = (config("near", ""), config("far", "made-anew-far"), role(name));
-    let templates =
-        [("near.yaml", near.as_str()), ("far.yaml", farther.as_str()), ("role.yaml", role.as_str())];
+    let templates = [
+        ("near.yaml", near.as_str()),
+        ("far.yaml", farther.as_str()),
+        ("role.yaml", role.as_str()),
+    ];
     let children = "    - {id: near, template: near.yaml}
     - {id: role, template: role.yaml}
     - {id: far, template: far.yaml, needs: [role]}";
-    let mut sandbox = Sandbox::at_rest_with(name, &rule(name, children, "  status: {}\n"), &templates).await;
+    let mut sandbox =
+        Sandbox::at_rest_with(name, &rule(name, children, "  status: {}\n"), &templates).await;
     let beside = sandbox.looking_into(name);
     let sound = Soundness::begin(&sandbox, vec![&beside, &far], KINDS).await;
     sandbox.vanished_after = Duration::from_secs(1);
@@ -515,14 +537,17 @@ pub(crate) async fn a_parent_that_its_rule_no_longer_reaches_can_go() {
     let outside = Sandbox::bare("out-of-reach-too").await;
     let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"out-of-reach-{{ parent.metadata.namespace }}-{{ parent.metadata.name }}\"}\nrules: []\n";
     let children = "    - {id: role, template: role.yaml}";
-    let text = rule(name, children, "").replace("parent: {", "parent:  {namespaces: [out-of-reach, out-of-reach-too], ");
+    let text = rule(name, children, "")
+        .replace("parent: {", "parent:  {namespaces: [out-of-reach, out-of-reach-too], ");
     let mut sandbox = Sandbox::at_rest_with(name, &text, &[("role.yaml", role)]).await;
     sandbox.anywhere = true;
     sandbox.start();
     sandbox.webapp_is("app", json!({"image": "a"})).await;
     outside.webapp_is("app", json!({"image": "a"})).await;
     for namespace in [name, "out-of-reach-too"] {
-        sandbox.until("ClusterRole", &format!("out-of-reach-{namespace}-app"), "is there", |_| true).await;
+        sandbox
+            .until("ClusterRole", &format!("out-of-reach-{namespace}-app"), "is there", |_| true)
+            .await;
     }
     sandbox.settled().await;
     sandbox.edit_rule("[out-of-reach, out-of-reach-too]", "[out-of-reach]");

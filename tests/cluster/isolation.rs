@@ -55,9 +55,16 @@ pub(crate) async fn a_parents_kind_may_go_and_come_back() {
     let both = format!(
         "{}---\n{}",
         rule(name, "v1", "Passing", children, "  status: {}\n"),
-        rule("parents-kind-other", "v1", "Lasting", "    - {id: config, template: other.yaml}", "  status: {}\n")
+        rule(
+            "parents-kind-other",
+            "v1",
+            "Lasting",
+            "    - {id: config, template: other.yaml}",
+            "  status: {}\n"
+        )
     );
-    let other = CONFIG.replace("{{ parent.metadata.name }}", "\"{{ parent.metadata.name }}-other\"");
+    let other =
+        CONFIG.replace("{{ parent.metadata.name }}", "\"{{ parent.metadata.name }}-other\"");
     let templates = [("config.yaml", CONFIG), ("far.yaml", farther), ("other.yaml", &*other)];
     let mut sandbox = Sandbox::with(name, &both, &templates).await;
     for kind in ["Passing", "Lasting"] {
@@ -92,7 +99,8 @@ pub(crate) async fn a_parents_kind_may_go_and_come_back() {
 /// The kind `Upgraded`, in these versions, each with whether it is served; the last one is stored.
 async fn upgraded(sandbox: &Sandbox, versions: &[(&str, bool)]) {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let schema = json!({"type": "object", "properties": {"spec": any, "status": with_conditions()}});
+    let schema =
+        json!({"type": "object", "properties": {"spec": any, "status": with_conditions()}});
     let last = versions.last().map(|(name, _)| *name);
     let version = |(name, served): &(&str, bool)| {
         json!({"name": name, "served": served, "storage": Some(*name) == last,
@@ -112,7 +120,8 @@ async fn upgraded(sandbox: &Sandbox, versions: &[(&str, bool)]) {
 /// objects all the time.
 pub(crate) async fn a_parents_kind_may_be_upgraded() {
     let name = "upgraded-kind";
-    let text = rule(name, "v1", "Upgraded", "    - {id: config, template: config.yaml}", "  status: {}\n");
+    let text =
+        rule(name, "v1", "Upgraded", "    - {id: config, template: config.yaml}", "  status: {}\n");
     let mut sandbox = Sandbox::at_rest_with(name, &text, &[("config.yaml", CONFIG)]).await;
     upgraded(&sandbox, &[("v1", true)]).await;
     sandbox.start();
@@ -149,7 +158,8 @@ pub(crate) async fn a_parents_kind_may_be_upgraded() {
     eventually("it is ready in its third generation", || async {
         let object = api.get("one").await.map_err(|error| error.to_string())?;
         let object = serde_json::to_value(object).unwrap_or_default();
-        let seen = object["status"]["conditions"][0]["observedGeneration"] == object["metadata"]["generation"];
+        let seen = object["status"]["conditions"][0]["observedGeneration"]
+            == object["metadata"]["generation"];
         if seen && is_ready(&object) { Ok(()) } else { Err(object.to_string()) }
     })
     .await;
@@ -175,21 +185,36 @@ pub(crate) async fn a_missing_right_is_told_by_who_needs_it_and_missed_by_nobody
         rule("rights-well", "v1", "RightWell", &child("config", "config.yaml"), "  status: {}\n"),
         rule("rights-blind", "v1", "RightBlind", &child("config", "config.yaml"), "  status: {}\n"),
         rule("rights-reader", "v1", "RightReader", &child("reader", "reader.yaml"), input),
-        rule("rights-writer", "v1", "RightWriter", &child("service", "service.yaml"), "  status: {}\n"),
-        rule("rights-secret", "v1", "RightSecret", &child("secret", "secret.yaml"), "  status: {}\n"),
+        rule(
+            "rights-writer",
+            "v1",
+            "RightWriter",
+            &child("service", "service.yaml"),
+            "  status: {}\n",
+        ),
+        rule(
+            "rights-secret",
+            "v1",
+            "RightSecret",
+            &child("secret", "secret.yaml"),
+            "  status: {}\n",
+        ),
         rule("rights-mute", "v1", "RightMute", &child("config", "config.yaml"), "  status: {}\n"),
     ];
     let config = CONFIG.replace("{{ parent.metadata.name }}", "\"{{ parent.kind | lower }}\"");
     let reader = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: reader}\ndata: {of: {{ inputs.account.metadata.name }}}\n";
-    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: writer}\nspec: {ports: [{port: 80}]}\n";
-    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: secret}\nstringData: {a: hunter2}\n";
+    let service =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: writer}\nspec: {ports: [{port: 80}]}\n";
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: secret}\nstringData: {a: hunter2}\n";
     let templates = [
         ("config.yaml", config.as_str()),
         ("reader.yaml", reader),
         ("service.yaml", service),
         ("secret.yaml", secret),
     ];
-    let kinds = ["RightWell", "RightReader", "RightWriter", "RightSecret", "RightMute", "RightBlind"];
+    let kinds =
+        ["RightWell", "RightReader", "RightWriter", "RightSecret", "RightMute", "RightBlind"];
     let plural = |kind: &str| format!("{}s", kind.to_lowercase());
     let look = &["get", "list", "watch"];
     let mut rights = vec![
@@ -200,7 +225,11 @@ pub(crate) async fn a_missing_right_is_told_by_who_needs_it_and_missed_by_nobody
     ];
     for kind in kinds.iter().take(4) {
         let status = format!("{}/status", plural(kind));
-        rights.push(right(TEST_GROUP, &[&plural(kind), &status], &["get", "list", "watch", "patch"]));
+        rights.push(right(
+            TEST_GROUP,
+            &[&plural(kind), &status],
+            &["get", "list", "watch", "patch"],
+        ));
     }
     let bare = Sandbox::bare("missing-rights-kinds").await;
     for kind in kinds {
@@ -261,18 +290,26 @@ pub(crate) async fn a_missing_right_is_told_by_who_needs_it_and_missed_by_nobody
 pub(crate) async fn a_broken_api_group_hurts_only_who_needs_it() {
     let name = "broken-group";
     let broken = "broken.tests.example";
-    let children = "    - {id: config, template: config.yaml}\n    - {id: gadget, template: gadget.yaml}";
+    let children =
+        "    - {id: config, template: config.yaml}\n    - {id: gadget, template: gadget.yaml}";
     let both = format!(
         "{}---\n{}",
         rule("broken-needs", "v1", "NeedsBroken", children, "  status: {}\n"),
-        rule("broken-not", "v1", "NeedsNothing", "    - {id: config, template: config.yaml}", "  status: {}\n"),
+        rule(
+            "broken-not",
+            "v1",
+            "NeedsNothing",
+            "    - {id: config, template: config.yaml}",
+            "  status: {}\n"
+        ),
     );
     let config = CONFIG.replace("{{ parent.metadata.name }}", "\"{{ parent.kind | lower }}\"");
     let gadget = format!("apiVersion: {broken}/v1\nkind: Gadget\nmetadata: {{name: one}}\n");
     let templates = [("config.yaml", config.as_str()), ("gadget.yaml", gadget.as_str())];
     let mut sandbox = Sandbox::at_rest_with(name, &both, &templates).await;
     let gvk = GroupVersionKind::gvk("apiregistration.k8s.io", "v1", "APIService");
-    let services: Api<DynamicObject> = Api::all_with(sandbox.client.clone(), &ApiResource::from_gvk(&gvk));
+    let services: Api<DynamicObject> =
+        Api::all_with(sandbox.client.clone(), &ApiResource::from_gvk(&gvk));
     let service = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
         "metadata": {"name": format!("v1.{broken}")},
         "spec": {"group": broken, "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 100,

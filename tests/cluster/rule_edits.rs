@@ -26,7 +26,13 @@ fn rows() -> Vec<Row> {
     let row = |what, from, to, gone, new| Row { what, from, to, gone, new };
     let all = &["ConfigMap/app-a", "ConfigMap/app-b", "Secret/app-c", "far:ConfigMap/app-far"];
     vec![
-        row("a child is removed", "    - {id: b, template: b.yaml}\n", "", &["ConfigMap/app-b"], &[]),
+        row(
+            "a child is removed",
+            "    - {id: b, template: b.yaml}\n",
+            "",
+            &["ConfigMap/app-b"],
+            &[],
+        ),
         row("an id is another", "{id: b,", "{id: other,", &[], &[]),
         row(
             "an id is another, and the child waits",
@@ -35,14 +41,62 @@ fn rows() -> Vec<Row> {
             &[],
             &[],
         ),
-        row("a name is another", "b.yaml", "b-other.yaml", &["ConfigMap/app-b"], &["ConfigMap/app-b2"]),
-        row("a kind is another", "b.yaml", "b-secret.yaml", &["ConfigMap/app-b"], &["Secret/app-b"]),
-        row("a condition fails", "b.yaml}", "b.yaml, when: [{path: \"$.spec.host\", exists: true}]}", &["ConfigMap/app-b"], &[]),
-        row("the far child is removed", "    - {id: far, template: far.yaml}\n", "", &["far:ConfigMap/app-far"], &[]),
-        row("the far child comes near", "far.yaml", "near.yaml", &["far:ConfigMap/app-far"], &["ConfigMap/app-far"]),
-        row("the far child's condition fails", "far.yaml}", "far.yaml, when: [{path: \"$.spec.host\", exists: true}]}", &["far:ConfigMap/app-far"], &[]),
-        row("the parent is not selected", "kind: WebApp}", "kind: WebApp, labelSelector: {matchLabels: {chosen: \"yes\"}}}", all, &[]),
-        row("the parent's condition fails", "kind: WebApp}", "kind: WebApp, when: [{path: \"$.spec.host\", exists: true}]}", all, &[]),
+        row(
+            "a name is another",
+            "b.yaml",
+            "b-other.yaml",
+            &["ConfigMap/app-b"],
+            &["ConfigMap/app-b2"],
+        ),
+        row(
+            "a kind is another",
+            "b.yaml",
+            "b-secret.yaml",
+            &["ConfigMap/app-b"],
+            &["Secret/app-b"],
+        ),
+        row(
+            "a condition fails",
+            "b.yaml}",
+            "b.yaml, when: [{path: \"$.spec.host\", exists: true}]}",
+            &["ConfigMap/app-b"],
+            &[],
+        ),
+        row(
+            "the far child is removed",
+            "    - {id: far, template: far.yaml}\n",
+            "",
+            &["far:ConfigMap/app-far"],
+            &[],
+        ),
+        row(
+            "the far child comes near",
+            "far.yaml",
+            "near.yaml",
+            &["far:ConfigMap/app-far"],
+            &["ConfigMap/app-far"],
+        ),
+        row(
+            "the far child's condition fails",
+            "far.yaml}",
+            "far.yaml, when: [{path: \"$.spec.host\", exists: true}]}",
+            &["far:ConfigMap/app-far"],
+            &[],
+        ),
+        row(
+            "the parent is not selected",
+            "kind: WebApp}",
+            "kind: WebApp, labelSelector: {matchLabels: {chosen: \"yes\"}}}",
+            all,
+            &[],
+        ),
+        row(
+            "the parent's condition fails",
+            "kind: WebApp}",
+            "kind: WebApp, when: [{path: \"$.spec.host\", exists: true}]}",
+            all,
+            &[],
+        ),
     ]
 }
 
@@ -107,10 +161,15 @@ impl Bench {
             let expected: Vec<&str> = kept.chain(row.new.iter().copied()).collect();
             let after = bench.until(&expected, row.what).await;
             for (name, uid) in &after {
-                assert!(before.get(name).is_none_or(|b| b == uid), "{}: {name} is another", row.what);
+                assert!(
+                    before.get(name).is_none_or(|b| b == uid),
+                    "{}: {name} is another",
+                    row.what
+                );
             }
             sound.check(&bench.sandbox).await;
-            let held = !bench.sandbox.get("WebApp", "app").await["metadata"]["finalizers"].is_null();
+            let held =
+                !bench.sandbox.get("WebApp", "app").await["metadata"]["finalizers"].is_null();
             let needed = expected.iter().any(|name| name.starts_with("far:"));
             assert_eq!(held, needed, "{}: the finalizer", row.what);
             bench.edit(row.to, row.from).await;
@@ -156,10 +215,16 @@ impl Bench {
     async fn until(&self, expected: &[&str], what: &str) -> BTreeMap<String, Value> {
         let mut expected = expected.to_vec();
         expected.sort_unstable();
-        let same = |objects: &BTreeMap<String, Value>| objects.keys().map(String::as_str).eq(expected.iter().copied());
+        let same = |objects: &BTreeMap<String, Value>| {
+            objects.keys().map(String::as_str).eq(expected.iter().copied())
+        };
         eventually(what, || async {
             let objects = self.objects().await;
-            if same(&objects) { Ok(()) } else { Err(format!("{objects:?} instead of {expected:?}")) }
+            if same(&objects) {
+                Ok(())
+            } else {
+                Err(format!("{objects:?} instead of {expected:?}"))
+            }
         })
         .await;
         self.sandbox.settled().await;

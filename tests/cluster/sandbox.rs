@@ -476,8 +476,7 @@ impl Sandbox {
 
     /// Every object of a kind in every namespace that carries this installation's label.
     pub(crate) async fn labelled(&self, kind: &str) -> Vec<Value> {
-        let api: Api<DynamicObject> =
-            Api::all_with(self.client.clone(), &Self::resource(kind).0);
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &Self::resource(kind).0);
         let selected = format!("kubewright.io/owner={}", self.namespace);
         let list = api.list(&ListParams::default().labels(&selected)).await.expect("a list");
         let value = |object| serde_json::to_value(object).expect("JSON");

@@ -200,7 +200,8 @@ fn look(what: &str, said: &str, values: &[String]) {
         for form in forms(value) {
             let at = said.find(&form);
             let around = at.map(|at| {
-                let from = (0..=at.saturating_sub(300)).rev().find(|from| said.is_char_boundary(*from));
+                let from =
+                    (0..=at.saturating_sub(300)).rev().find(|from| said.is_char_boundary(*from));
                 said[from.unwrap_or_default()..].chars().take(700).collect::<String>()
             });
             assert_eq!(around, None, "{what} shows {value}");
@@ -268,10 +269,15 @@ pub(crate) async fn planted_values_are_in_nothing_that_the_program_says() {
     sandbox.until("Secret", "copy", "follows", |o| o["data"]["url"] == second.as_str()).await;
     eventually("all sorts of trouble are told", || async {
         let told = events().await;
-        let reason = |event: &DynamicObject| event.data["reason"].as_str().unwrap_or_default().to_owned();
+        let reason =
+            |event: &DynamicObject| event.data["reason"].as_str().unwrap_or_default().to_owned();
         let reasons: std::collections::BTreeSet<String> = told.iter().map(reason).collect();
         let all = ["ChildFailed", "RenderFailed", "Conflict"];
-        if all.iter().all(|one| reasons.contains(*one)) { Ok(()) } else { Err(format!("{reasons:?}")) }
+        if all.iter().all(|one| reasons.contains(*one)) {
+            Ok(())
+        } else {
+            Err(format!("{reasons:?}"))
+        }
     })
     .await;
 
@@ -299,7 +305,9 @@ fn commands(folder: &Path, values: &[String]) {
         BASE64_STANDARD.encode(VALUES[2])
     );
     let parent = |kind: &&str| {
-        format!("---\napiVersion: tests.kubewright.io/v1\nkind: {kind}\nmetadata: {{name: one, namespace: planted}}\nspec: {{size: 1}}\n")
+        format!(
+            "---\napiVersion: tests.kubewright.io/v1\nkind: {kind}\nmetadata: {{name: one, namespace: planted}}\nspec: {{size: 1}}\n"
+        )
     };
     let examples = secret + &KINDS.iter().map(parent).collect::<String>();
     fs::write(folder.join("rules/planted.example.yaml"), examples).expect("a file");

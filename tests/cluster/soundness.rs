@@ -88,6 +88,9 @@ async fn check_object(sandbox: &Sandbox, object: &Value) {
     } else {
         let [owner] = references.as_slice() else { panic!("one owner: {object}") };
         assert_eq!(owner["uid"], parent["metadata"]["uid"], "the parent that is there: {object}");
-        assert_eq!((text(&owner["kind"]), text(&owner["name"])), (kind.to_owned(), name.to_owned()));
+        assert_eq!(
+            (text(&owner["kind"]), text(&owner["name"])),
+            (kind.to_owned(), name.to_owned())
+        );
     }
 }

@@ -122,7 +122,11 @@ impl Request {
     /// Whether it asks for a change. To ask for one's own rights is none, though the server calls it a creation.
     pub(crate) fn is_write(&self) -> bool {
         let about_rights = self.uri.starts_with("/apis/authorization.k8s.io/");
-        !about_rights && matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+        !about_rights
+            && matches!(
+                self.verb.as_str(),
+                "create" | "update" | "patch" | "delete" | "deletecollection"
+            )
     }
 }
 
