@@ -66,14 +66,26 @@ pub struct Cluster {
     pub kinds: Arc<Kinds>,
     /// Where what is sent is counted.
     pub metrics: Arc<Metrics>,
-    in_flight: Semaphore,
+    in_flight: Arc<Semaphore>,
 }
 
 impl Cluster {
     /// Talks through these clients, whose own retries must be off: about objects through the first, which need not send
     /// anything while we may not write; the other one reads documents.
     pub fn new(client: Client, reader: Client, kinds: Arc<Kinds>, metrics: Arc<Metrics>) -> Self {
-        Self { client, reader, kinds, metrics, in_flight: Semaphore::new(IN_FLIGHT) }
+        let in_flight = Arc::new(Semaphore::new(IN_FLIGHT));
+        Self { client, reader, kinds, metrics, in_flight }
+    }
+
+    /// The same through another client for objects; all else is shared.
+    pub fn through(&self, client: Client) -> Self {
+        Self {
+            client,
+            reader: self.reader.clone(),
+            kinds: Arc::clone(&self.kinds),
+            metrics: Arc::clone(&self.metrics),
+            in_flight: Arc::clone(&self.in_flight),
+        }
     }
 
     /// Calls that are under way, and how many may be.

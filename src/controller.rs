@@ -7,9 +7,11 @@
 mod attach;
 mod look;
 mod retire;
+mod shards;
 mod turn;
 
 pub use look::Readiness;
+pub use shards::MOST_SHARDS;
 
 use crate::cluster::Cluster;
 use crate::event::Teller;
@@ -25,6 +27,7 @@ use crate::watch::{Kinds, Watches};
 use attach::Attached;
 use futures::FutureExt;
 use kube::Client;
+use shards::{Run, Shards};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +54,7 @@ pub struct Options {
     pub workers: usize,
     /// Whether the last report of every parent is kept for [`Controller::reports`].
     pub reports: bool,
-    /// Whether passes begin only with [`Controller::lead`]: until then caches are filled, and nothing is written.
+    /// Whether passes begin only with [`Controller::lead`]: until then nothing is written.
     pub waits_to_lead: bool,
 }
 
@@ -63,7 +66,11 @@ impl Default for Options {
 
 /// Runs rules against one API server.
 pub struct Controller {
+    /// For what is no object's business, and for documents.
     cluster: Cluster,
+    /// Of each shard.
+    writers: Vec<Writer>,
+    shards: Arc<Shards>,
     watches: Watches,
     queue: Arc<Queue<Key>>,
     options: Options,
@@ -73,8 +80,13 @@ pub struct Controller {
     memories: Mutex<HashMap<Key, Remembered>>,
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
-    teller: Arc<Teller>,
     metrics: Arc<Metrics>,
+}
+
+/// What the passes of a shard send, and tell.
+struct Writer {
+    cluster: Cluster,
+    teller: Arc<Teller>,
 }
 
 /// What is kept of a parent between passes.
@@ -96,34 +108,42 @@ pub struct Running {
 impl Controller {
     /// Without rules and at rest. The client is best made by [`crate::watch::client`].
     pub fn new(client: Client, options: Options) -> Arc<Self> {
-        Self::with_writer(client.clone(), client, options, Arc::default())
+        Self::with_writers(client.clone(), vec![client], options, Arc::default())
     }
 
-    /// The same with another client for all that only a leader sends ([`crate::lease::guarded`] makes one), and numbers of
-    /// somebody else.
-    pub fn with_writer(
+    /// The same with other clients for all that only the leader of a shard sends, one for each shard
+    /// ([`crate::lease::guarded`] makes them), and numbers of somebody else.
+    pub fn with_writers(
         client: Client,
-        writer: Client,
+        writers: Vec<Client>,
         options: Options,
         metrics: Arc<Metrics>,
     ) -> Arc<Self> {
         let kinds = Arc::new(Kinds::new(client.clone()));
-        let teller = Teller::new(writer.clone(), &options.installation);
-        let queue = Arc::new(Queue::default());
-        if options.waits_to_lead {
-            queue.rest();
+        let cluster = Cluster::new(client.clone(), client.clone(), kinds, Arc::clone(&metrics));
+        let shards = Shards::new(writers.len());
+        if !options.waits_to_lead {
+            (0..shards.count()).for_each(|shard| {
+                shards.watch(shard);
+                shards.begin(shard);
+            });
         }
+        let writer = |client: Client| Writer {
+            cluster: cluster.through(client.clone()),
+            teller: Teller::new(client, &options.installation),
+        };
         Arc::new(Self {
-            cluster: Cluster::new(writer, client.clone(), kinds, Arc::clone(&metrics)),
+            writers: writers.into_iter().take(shards.count()).map(writer).collect(),
+            shards: Arc::new(shards),
+            cluster,
             watches: Watches::new(client, Some(Arc::new(owner_keys_of)), Arc::clone(&metrics)),
-            queue,
+            queue: Arc::default(),
             options,
             rules: Mutex::default(),
             retiring: Mutex::default(),
             memories: Mutex::default(),
             reports: Mutex::default(),
             changed: Notify::new(),
-            teller,
             metrics,
         })
     }
@@ -136,7 +156,9 @@ impl Controller {
             workers.spawn(async move { controller.work().await });
         }
         let mut telling = JoinSet::new();
-        telling.spawn(Arc::clone(&self.teller).run());
+        for writer in &self.writers {
+            telling.spawn(Arc::clone(&writer.teller).run());
+        }
         Running { controller: Arc::clone(self), workers, telling }
     }
 
@@ -199,7 +221,7 @@ impl Controller {
         loop {
             let attached: Vec<_> = lock(&self.rules).values().cloned().collect();
             let depth = self.queue.depth();
-            let idle = depth.waiting + depth.running + depth.owed + self.teller.pending() == 0;
+            let idle = depth.waiting + depth.running + depth.owed + self.events_pending() == 0;
             let idle = idle && !self.is_retiring();
             if idle && attached.iter().all(|attached| attached.is_ready()) {
                 return;
@@ -223,12 +245,14 @@ impl Controller {
         while let Some(key) = self.queue.next().await {
             let attached = lock(&self.rules).get(&key.rule).cloned();
             // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
-            let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
+            let attached = attached.filter(|attached| attached.is_ready());
+            // What became somebody else's while it waited is not ours to do.
+            let (Some(attached), Some(run)) = (attached, self.shards.run(&key.parent)) else {
                 self.queue.done(&key, Again::No);
                 continue;
             };
             let begun = Instant::now();
-            let pass = AssertUnwindSafe(self.pass(&key, &attached)).catch_unwind().await;
+            let pass = AssertUnwindSafe(self.pass(&key, &attached, &run)).catch_unwind().await;
             let panicked = pass.is_err();
             let next = pass.unwrap_or_else(|_| {
                 tracing::error!(rule = %key.rule, parent = %key.parent, "a pass panicked, which is a bug");
@@ -241,6 +265,10 @@ impl Controller {
                 Next { .. } => PassOutcome::Done,
             };
             attached.metrics.passed(outcome, begun.elapsed());
+            if !run.is_current() {
+                self.queue.done(&key, Again::No);
+                continue;
+            }
             if let Some((delay, lane)) = next.look {
                 self.queue.add_after(key.clone(), delay, lane);
             }
@@ -248,7 +276,16 @@ impl Controller {
         }
     }
 
-    async fn pass(&self, key: &Key, attached: &Attached) -> Next {
+    /// What the parents of its shard are written through.
+    fn writer(&self, parent: &ObjectId) -> &Writer {
+        &self.writers[self.shards.of(parent)]
+    }
+
+    fn events_pending(&self) -> usize {
+        self.writers.iter().map(|writer| writer.teller.pending()).sum()
+    }
+
+    async fn pass(&self, key: &Key, attached: &Attached, run: &Run<'_>) -> Next {
         let Some((parents, parent)) = attached.parent(&key.parent) else {
             attached.wants(&key.parent, Vec::new());
             attached.is_interested(&key.parent, Interests::default());
@@ -256,12 +293,13 @@ impl Controller {
             self.forget(key);
             return Next::default();
         };
-        let children = attached.children();
+        let writer = self.writer(&key.parent);
+        let children = attached.children(self.shards.of(&key.parent));
         let (scopes, shape) = (attached.scopes(), attached.shape(&key.parent.kind));
         let inputs = attached.inputs_of(&parent, &scopes);
         let targets = attached.targets();
         let scene = Scene {
-            cluster: &self.cluster,
+            cluster: &writer.cluster,
             rule: &attached.rule,
             parent,
             parents: &parents,
@@ -283,10 +321,13 @@ impl Controller {
         if ended.told {
             self.tell_others(key);
         }
-        self.teller.tell(ended.events);
+        writer.teller.tell(ended.events);
         let counts = Counted::new(&attached.metrics, ended.report.as_ref(), ended.contested);
         drop(counted);
-        self.keep(key, Remembered { memory, counted: counts }, ended.report);
+        // If somebody else may have written meanwhile, nothing of this is worth remembering.
+        if run.is_current() {
+            self.keep(key, Remembered { memory, counted: counts }, ended.report);
+        }
         ended.next
     }
 
@@ -351,9 +392,11 @@ impl Running {
         let in_time = tokio::time::timeout(time, finished).await.is_ok();
         let left = if in_time { 0 } else { self.controller.queue.depth().running };
         self.workers.shutdown().await;
-        self.controller.teller.end();
+        for writer in &self.controller.writers {
+            writer.teller.end();
+        }
         // Whatever is not sent in time is not worth waiting for.
-        let told = self.telling.join_next();
+        let told = async { while self.telling.join_next().await.is_some() {} };
         drop(tokio::time::timeout(Duration::from_secs(2), told).await);
         left
     }

@@ -84,7 +84,7 @@ async fn serve(arguments: &RunArguments, loaded: &Loaded) -> Result<(), String> 
     let stopping = AtomicBool::new(false);
     let subject = Arc::new(Subject {
         controller: Arc::clone(&controller),
-        gate: replica.gate.clone(),
+        gates: replica.gates.clone(),
         stopping,
     });
     if let Some(wanted) = arguments.address.0 {

@@ -36,7 +36,10 @@ pub(super) struct Attached {
     /// Declared status fields that the shape has no place for.
     lacking: Mutex<BTreeMap<GroupKind, BTreeSet<String>>>,
     parents: Mutex<Vec<Hold>>,
-    children: Mutex<Vec<Hold>>,
+    /// Of each shard that is watched, by its number.
+    children: Mutex<BTreeMap<usize, Vec<Hold>>>,
+    /// The kinds of children that are served.
+    served: Mutex<Vec<Arc<Kind>>>,
     /// Kinds of children that are not watched yet, each as a cache that knows nothing.
     missing: Mutex<BTreeMap<Gvk, ChildCache>>,
     /// The watches of inputs, by the position of the input.
@@ -88,7 +91,7 @@ pub(super) fn attach(
     let mut target_kinds: BTreeSet<Gvk> = rule.target_kinds().into_iter().cloned().collect();
     target_kinds.extend(before.iter().flat_map(|before| before.target_kinds.iter().cloned()));
     let attached = Arc::new(Attached {
-        ear: Arc::new(Ear::new(&rule, &controller.queue)),
+        ear: Arc::new(Ear::new(&rule, &controller.queue, &controller.shards)),
         metrics: controller.metrics.rule(&rule.name),
         rule,
         shapes: Mutex::default(),
@@ -96,6 +99,7 @@ pub(super) fn attach(
         lacking: Mutex::default(),
         parents: Mutex::default(),
         children: Mutex::default(),
+        served: Mutex::default(),
         missing: Mutex::default(),
         inputs: Mutex::default(),
         namespaces: Mutex::default(),
@@ -151,9 +155,52 @@ impl Attached {
         stores.find_map(|store| Some((Arc::clone(store), store.get(id)?)))
     }
 
-    pub(super) fn children(&self) -> Vec<ChildCache> {
-        let watched: Vec<_> = lock(&self.children).iter().map(Hold::cache).collect();
+    /// Where the children of a shard's parents are.
+    pub(super) fn children(&self, shard: usize) -> Vec<ChildCache> {
+        let watched = lock(&self.children);
+        let watched: Vec<_> = watched.get(&shard).into_iter().flatten().map(Hold::cache).collect();
         watched.into_iter().chain(lock(&self.missing).values().cloned()).collect()
+    }
+
+    /// Watches the children of every shard that is to be watched, as far as their kinds are served. Gives what is new.
+    pub(super) fn watch_children(&self, controller: &Controller) -> Vec<Watch> {
+        let (shards, installation) = (&controller.shards, &controller.options.installation);
+        let served = lock(&self.served).clone();
+        let mut new = Vec::new();
+        for shard in shards.watched() {
+            let selector = shards.selector(installation, shard);
+            for key in served.iter().flat_map(|kind| self.keys(kind, Some(&selector))) {
+                new.extend(self.watch_child(controller, shard, &key));
+            }
+        }
+        new
+    }
+
+    /// Nothing is locked while it subscribes: a subscriber is called then.
+    fn watch_child(&self, controller: &Controller, shard: usize, key: &WatchKey) -> Option<Watch> {
+        let is_held = |children: &BTreeMap<usize, Vec<Hold>>| {
+            let mut holds = children.get(&shard).into_iter().flatten();
+            holds.any(|hold| hold.watch.key() == key)
+        };
+        if is_held(&lock(&self.children)) {
+            return None;
+        }
+        let hold = self.listen(controller.watches.watch(key.clone()), Ear::child);
+        let mut children = lock(&self.children);
+        if is_held(&children) {
+            // Somebody was faster; ours goes when nothing is locked any more.
+            drop(children);
+            return None;
+        }
+        let watch = hold.watch.clone();
+        children.entry(shard).or_default().push(hold);
+        Some(watch)
+    }
+
+    /// Lets go of the children of a shard.
+    pub(super) fn ignore_children(&self, shard: usize) {
+        let held = lock(&self.children).remove(&shard);
+        drop(held);
     }
 
     pub(super) fn scopes(&self) -> Arc<Scopes> {
@@ -325,10 +372,11 @@ impl Attached {
     }
 
     fn watches(&self) -> Vec<Watch> {
-        let of = |holds: &Mutex<Vec<Hold>>| -> Vec<Watch> {
-            lock(holds).iter().map(|hold| hold.watch.clone()).collect()
-        };
-        let mut watches = [of(&self.parents), of(&self.children)].concat();
+        let mut watches: Vec<Watch> =
+            lock(&self.parents).iter().map(|hold| hold.watch.clone()).collect();
+        let children = lock(&self.children);
+        watches.extend(children.values().flatten().map(|hold| hold.watch.clone()));
+        drop(children);
         let inputs = lock(&self.inputs);
         watches.extend(inputs.values().flatten().map(|hold| hold.watch.clone()));
         let targets = lock(&self.targets);

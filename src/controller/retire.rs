@@ -49,9 +49,11 @@ async fn step(
     memory: &mut Memory,
 ) -> bool {
     let Some((parents, parent)) = attached.parent(id) else { return true };
-    let (children, scopes, targets) = (attached.children(), attached.scopes(), attached.targets());
+    let children = attached.children(controller.shards.of(id));
+    let (scopes, targets) = (attached.scopes(), attached.targets());
     let scene = Scene {
-        cluster: &controller.cluster,
+        // It sends nothing for the parents of others, who do the same for theirs.
+        cluster: &controller.writer(id).cluster,
         rule: &attached.rule,
         parent,
         parents: &parents,

@@ -3,6 +3,7 @@
 //! In: changes of parents and children. Out: keys in the queue. It holds nothing that could end a subscription, since
 //! that must not happen inside a call. Never here: caches; what a change means.
 
+use crate::controller::shards::Shards;
 use crate::controller::{Key, lock};
 use crate::input::{Index, Interests};
 use crate::marks::{Mark, PatchMark, annotation, parse_id};
@@ -20,6 +21,7 @@ pub(super) struct Ear {
     /// What the rule is called in marks.
     identity: Arc<str>,
     queue: Arc<Queue<Key>>,
+    shards: Arc<Shards>,
     ready: AtomicBool,
     wanted: Mutex<Wanted>,
     /// Who reads which input.
@@ -36,11 +38,12 @@ struct Wanted {
 }
 
 impl Ear {
-    pub(super) fn new(rule: &Rule, queue: &Arc<Queue<Key>>) -> Self {
+    pub(super) fn new(rule: &Rule, queue: &Arc<Queue<Key>>, shards: &Arc<Shards>) -> Self {
         Self {
             rule: Arc::clone(&rule.name),
             identity: Arc::clone(&rule.identity),
             queue: Arc::clone(queue),
+            shards: Arc::clone(shards),
             ready: AtomicBool::new(false),
             wanted: Mutex::default(),
             readers: Mutex::default(),
@@ -58,7 +61,7 @@ impl Ear {
     }
 
     pub(super) fn wake(&self, parent: ObjectId, lane: Lane) {
-        if self.is_ready() {
+        if self.is_ready() && self.shards.owns(&parent) {
             self.queue.add(Key { rule: Arc::clone(&self.rule), parent }, lane);
         }
     }

@@ -7,7 +7,6 @@
 use super::{Attached, Bells, Ear, unlisted};
 use crate::controller::{Controller, lock};
 use crate::fetch::ChildCache;
-use crate::marks::label;
 use crate::object::Gvk;
 use crate::queue::{Backoff, Lane, random};
 use crate::status::{Shape, shape_of};
@@ -191,11 +190,9 @@ impl Task {
             match controller.cluster.kinds.resolve(&gvk).await {
                 Ok(kind) => {
                     attached.learn(&kind);
-                    let owner = format!("{}={}", label::OWNER, controller.options.installation);
-                    for key in attached.keys(&kind, Some(&owner)) {
-                        let hold = attached.listen(controller.watches.watch(key), Ear::child);
-                        lock(&attached.children).push(hold);
-                    }
+                    // First known, then watched: a shard that comes meanwhile does the same in the other order.
+                    lock(&attached.served).push(kind);
+                    attached.watch_children(&controller);
                     lock(&attached.missing).remove(&gvk);
                     self.missing.remove(&gvk);
                     news = true;
