@@ -71,21 +71,27 @@ pub struct Cluster {
     /// Where what is sent is counted.
     pub metrics: Arc<Metrics>,
     /// Rights that were missing.
-    pub missing: Missing,
-    in_flight: Semaphore,
+    pub missing: Arc<Missing>,
+    in_flight: Arc<Semaphore>,
 }
 
 impl Cluster {
     /// Talks through these clients, whose own retries must be off: about objects through the first, which need not send
     /// anything while we may not write; the other one reads documents.
     pub fn new(client: Client, reader: Client, kinds: Arc<Kinds>, metrics: Arc<Metrics>) -> Self {
+        let in_flight = Arc::new(Semaphore::new(IN_FLIGHT));
+        Self { client, reader, kinds, metrics, missing: Arc::default(), in_flight }
+    }
+
+    /// The same through another client for objects; all else is shared.
+    pub fn through(&self, client: Client) -> Self {
         Self {
             client,
-            reader,
-            kinds,
-            metrics,
-            missing: Missing::default(),
-            in_flight: Semaphore::new(IN_FLIGHT),
+            reader: self.reader.clone(),
+            kinds: Arc::clone(&self.kinds),
+            metrics: Arc::clone(&self.metrics),
+            missing: Arc::clone(&self.missing),
+            in_flight: Arc::clone(&self.in_flight),
         }
     }
 

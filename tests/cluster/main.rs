@@ -238,6 +238,8 @@ fn replicas() -> Vec<Trial> {
         replicas::a_leader_that_wakes_past_its_lease_does_no_harm,
         replicas::a_leader_that_is_stopped_hands_over,
         replicas::a_foreign_holder_is_respected_for_its_time,
+        replicas::the_shards_of_a_killed_replica_go_to_the_others,
+        replicas::another_number_of_shards_waits_for_the_end_of_the_last,
     ]
 }
 

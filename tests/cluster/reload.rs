@@ -335,9 +335,7 @@ pub(crate) async fn rules_in_config_maps_are_taken_over_and_a_bad_one_is_told() 
     sandbox
         .create("ConfigMap", config_map("templates", folder, json!({"config.yaml": TEMPLATE})))
         .await;
-    sandbox
-        .create("ConfigMap", config_map("rules", json!({}), json!({"rule.yaml": rule})))
-        .await;
+    sandbox.create("ConfigMap", config_map("rules", json!({}), json!({"rule.yaml": rule}))).await;
     let flags = ["--rule-configmaps", "--namespace", NAME, "--installation", NAME];
     let mut replica = Replica::start("maps", Path::new("no/such/folder"), &flags);
     sandbox.webapp_is("one", json!({"image": "a"})).await;
@@ -364,5 +362,8 @@ pub(crate) async fn rules_in_config_maps_are_taken_over_and_a_bad_one_is_told() 
     replica.until_logged("the rule is gone").await;
     replica.signal(rustix::process::Signal::TERM);
     assert!(replica.ends().await.success());
-    assert!(sandbox.find("ConfigMap", "one").await.is_some(), "kept, as it is unless a rule says so");
+    assert!(
+        sandbox.find("ConfigMap", "one").await.is_some(),
+        "kept, as it is unless a rule says so"
+    );
 }
