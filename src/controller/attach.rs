@@ -187,6 +187,11 @@ impl Attached {
         watched.into_iter().chain(lock(&self.missing).values().cloned()).collect()
     }
 
+    /// Whether the lists of all children are complete, as far as their kinds are served.
+    pub(super) fn sees_all_children(&self) -> bool {
+        lock(&self.children).values().flatten().all(|hold| hold.watch.store().synced())
+    }
+
     /// Watches the children of every shard that is to be watched, as far as their kinds are served. Gives what is new.
     pub(super) fn watch_children(&self, controller: &Controller) -> Vec<Watch> {
         let (shards, installation) = (&controller.shards, &controller.options.installation);

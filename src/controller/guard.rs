@@ -280,6 +280,10 @@ impl Controller {
 
     /// Looks at all parents of a rule, and judges what would be deleted over all of them.
     async fn look_at_all(&self, attached: &Attached) {
+        if !attached.sees_all_children() {
+            // Who counts what is listed so far counts too little.
+            return;
+        }
         let mut census: BTreeMap<String, Census> = BTreeMap::new();
         for (at, id) in attached.each_parent().iter().enumerate() {
             if at % 16 == 15 {
