@@ -4,7 +4,9 @@
 //! no object bodies or server texts that could carry values are logged below `debug`.
 
 use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -23,17 +25,18 @@ pub enum LogFormat {
 /// # Errors
 /// The level is not a filter that `tracing_subscriber` understands; the text says why.
 pub fn start(format: LogFormat, level: &str) -> Result<(), String> {
-    // The client logs whole bodies that do not decode, Secrets included, and refusals without saying of what: we say it.
-    let filter = EnvFilter::try_new(format!("kube_client=off,{level}"))
-        .map_err(|error| format!("--log {level}: {error}"))?;
+    let filter = EnvFilter::try_new(level).map_err(|error| format!("--log {level}: {error}"))?;
+    // The client logs whole bodies that do not decode, Secrets included, and refusals without saying of what: we say it. No
+    // filter brings that back.
+    let filter = filter.and(filter_fn(|metadata| !metadata.target().starts_with("kube_client")));
     let terminal = std::io::stderr().is_terminal();
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(terminal)
         .with_target(false);
     let human = format == LogFormat::Human || (format == LogFormat::Auto && terminal);
-    let started = if human { builder.compact().try_init() } else { builder.json().try_init() };
+    let layer = if human { layer.compact().boxed() } else { layer.json().boxed() };
+    let started = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
     // Only a test process gets here twice; the first subscriber stays.
     drop(started);
     Ok(())
