@@ -113,9 +113,11 @@ pub(super) async fn look(controller: &Controller, attached: &Attached, key: &Key
     }
     let grace = controller.options.vanished_after;
     let (missed, state) = vanished.miss(key);
-    if state != State::Gone && missed < grace {
-        let waits = state == State::Missed;
-        return if waits { Next::after(grace - missed, Lane::Drift) } else { Next::default() };
+    let rest = grace.saturating_sub(missed);
+    match state {
+        State::Missed if !rest.is_zero() => return Next::after(rest, Lane::Drift),
+        State::Elsewhere if !rest.is_zero() => return Next::default(),
+        _ => {}
     }
     match controller.cluster.read(gvk, &key.parent).await {
         Err(Refusal { class: Class::NotFound, .. }) => {}
