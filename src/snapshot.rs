@@ -19,6 +19,7 @@ use crate::scope::Scopes;
 use crate::status::Shape;
 use crate::store::Stored;
 use futures::StreamExt;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -50,6 +51,29 @@ pub struct RuleState {
 }
 
 impl RuleState {
+    /// Of these objects and no others, where there is no cluster.
+    pub fn among(
+        rule: &Arc<Rule>,
+        objects: &[Value],
+        scopes: &Scopes,
+        shapes: BTreeMap<GroupKind, Shape>,
+    ) -> Self {
+        let of = |gvk: &Gvk| input::holding(gvk, objects, scopes);
+        let parents = rule.parent.kinds.iter().flat_map(|gvk| of(gvk).store.all());
+        let is_parent = |stored: &Arc<Stored>| {
+            stored.parse().is_ok_and(|object| rule.is_for(&object))
+        };
+        Self {
+            parents: parents.filter(is_parent).collect(),
+            children: rule.kinds().collect::<BTreeSet<_>>().into_iter().map(of).collect(),
+            targets: input::targets_among(rule, objects, scopes),
+            scopes: Arc::new(scopes.clone()),
+            inputs: InputCaches::of_objects(rule, objects, scopes),
+            shapes,
+            rule: Arc::clone(rule),
+        }
+    }
+
     /// The objects that the rule reads for a parent.
     pub fn inputs_of(&self, parent: &Arc<Stored>) -> Arc<Inputs> {
         let parent = Live::new(Arc::clone(parent));

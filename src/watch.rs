@@ -78,7 +78,7 @@ pub struct Unlisted {
 
 /// Lists everything once and follows nothing: a store that no event reaches. Trouble that may pass by itself is tried again a
 /// few times.
-pub async fn list(
+pub async fn list_once(
     client: &Client,
     key: WatchKey,
     index: Option<Index>,

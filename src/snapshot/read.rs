@@ -159,7 +159,7 @@ impl Reader<'_> {
 
     async fn list(&mut self, client: &Client, keys: Vec<WatchKey>) {
         let one = |key: WatchKey| async move {
-            let listed = watch::list(client, key.clone(), Some(Arc::new(owner_keys_of))).await;
+            let listed = watch::list_once(client, key.clone(), Some(Arc::new(owner_keys_of))).await;
             (key, listed)
         };
         let work: Vec<_> = keys.into_iter().map(one).collect();

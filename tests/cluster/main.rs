@@ -13,12 +13,14 @@ mod concurrency;
 mod control_plane;
 mod dev;
 mod events;
+mod explain;
 mod groups;
 mod inputs;
 mod kinds;
 mod life;
 mod lifecycle;
 mod patches;
+mod plan;
 mod policies;
 mod quiet;
 mod repair;
@@ -56,8 +58,14 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The tests mostly wait; the two cores of a small machine are for the API server.
     arguments.test_threads.get_or_insert(8);
-    let trials =
-        [usual_life(), shipped_rules(), trouble_of_all_sorts(), schemas(), with_processes()];
+    let trials = [
+        usual_life(),
+        shipped_rules(),
+        trouble_of_all_sorts(),
+        only_reading(),
+        schemas(),
+        with_processes(),
+    ];
     let trials = trials.into_iter().flatten().collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     world::stop();
@@ -163,6 +171,19 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         events::a_contested_field_is_told_once_with_both_values_and_its_manager,
         events::a_mistake_and_a_lost_child_are_told,
         events::without_the_right_to_tell_everything_else_goes_on,
+    ]
+}
+
+/// Commands that read the live state and write nothing.
+fn only_reading() -> Vec<Trial> {
+    trials![
+        plan::of_a_fresh_cluster_everything_is_created_and_then_nothing_changes,
+        plan::an_edited_template_is_exactly_that_change_with_its_line,
+        plan::a_hand_edit_and_a_foreign_object_are_told_with_who_did_it,
+        plan::values_of_secrets_are_in_no_output,
+        plan::a_missing_right_is_named_with_its_verb_and_resource,
+        explain::a_ready_parent_a_hand_edit_and_a_foreign_object,
+        explain::why_a_rule_is_not_for_a_parent_and_what_waits_for_what,
     ]
 }
 

@@ -40,6 +40,13 @@ impl Sandbox {
         Self::with_folder(name, folder).await
     }
 
+    /// The same without a controller yet.
+    pub(crate) async fn webapp_at_rest(name: &str) -> Self {
+        let folder = rule::read(Path::new("rules/webapp.yaml"), Path::new("templates"))
+            .expect("the shipped rule");
+        Self::at_rest(name, folder).await
+    }
+
     /// With another shipped rule, some of its text replaced: what is not confined to a namespace needs names of the test's own.
     pub(crate) async fn shipped(name: &str, rule: &str, replaced: &[(&str, &str)]) -> Self {
         let path = format!("rules/{rule}.yaml");
@@ -189,16 +196,35 @@ impl Sandbox {
         self.controller().set_rules(&rules);
     }
 
+    /// The rules with another text in one template, for whoever only reads.
+    pub(crate) fn with_template(&self, name: &str, from: &str, to: &str) -> Vec<Arc<rule::Rule>> {
+        let mut templates = (*self.folder.templates).clone();
+        let source = templates.get_mut(name).expect("the template");
+        assert!(source.text.contains(from), "{name} has no {from}");
+        *source = Source::new(source.name.clone(), source.text.replace(from, to));
+        let rules = self.folder.rules.clone();
+        self.confined(&Folder { rules, templates: Arc::new(templates) })
+    }
+
+    /// From now on [`Sandbox::allow`] speaks of this user.
+    pub(crate) fn limit(&mut self, user: &str) {
+        self.user = Some(user.to_owned());
+    }
+
     /// The rules, confined to this namespace.
-    fn rules(&self) -> Vec<Arc<rule::Rule>> {
-        let confined = self.folder.rules.iter().map(|source| {
+    pub(crate) fn rules(&self) -> Vec<Arc<rule::Rule>> {
+        self.confined(&self.folder)
+    }
+
+    fn confined(&self, folder: &Folder) -> Vec<Arc<rule::Rule>> {
+        let confined = folder.rules.iter().map(|source| {
             let text = source
                 .text
                 .replace("parent: {", &format!("parent: {{namespaces: [{}], ", self.namespace));
             Source::new(source.name.clone(), text)
         });
         let folder =
-            Folder { rules: confined.collect(), templates: Arc::clone(&self.folder.templates) };
+            Folder { rules: confined.collect(), templates: Arc::clone(&folder.templates) };
         let loaded = rule::load(&folder);
         assert_eq!(loaded.problems, [], "the rules compile");
         loaded.rules
