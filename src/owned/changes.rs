@@ -12,6 +12,7 @@ mod list;
 use super::entry::holders;
 use super::fields::FieldSet;
 use super::intent::INTENT_ANNOTATION;
+use super::matching::Entries;
 use super::path::{FieldPath, Step, order};
 use super::respelled::same_worth;
 use crate::path::{self, Location};
@@ -137,8 +138,10 @@ struct At {
     field: Vec<Step>,
     pointer: String,
     wanted: Vec<path::Step>,
-    /// Within a value that is ours as a whole.
+    /// Within a value that is written as a whole.
     whole: bool,
+    /// In a list within it, where the server may have put defaults.
+    defaulted: bool,
 }
 
 impl At {
@@ -148,7 +151,7 @@ impl At {
             field: with(&self.field, Step::field(name)),
             pointer: format!("{}/{escaped}", self.pointer),
             wanted: with(&self.wanted, path::Step::from(name)),
-            whole: self.whole,
+            ..*self
         }
     }
 
@@ -159,19 +162,25 @@ impl At {
             pointer: format!("{}/{position}", self.pointer),
             wanted: wanted
                 .map_or_else(|| self.wanted.clone(), |at| with(&self.wanted, path::Step::from(at))),
-            whole: self.whole,
+            ..*self
         }
     }
 
-    fn inside(&self, fields: Option<&FieldSet>) -> Self {
-        let whole = self.whole || fields.is_some_and(FieldSet::is_leaf);
-        Self { whole, ..self.clone() }
+    fn inside(&self, whole: bool) -> Self {
+        Self { whole: self.whole || whole, ..self.clone() }
+    }
+
+    fn field(&self) -> FieldPath {
+        FieldPath::new(self.field.iter().cloned())
     }
 }
 
 fn with<T: Clone>(steps: &[T], step: T) -> Vec<T> {
     steps.iter().cloned().chain([step]).collect()
 }
+
+/// What the server puts into references that are written as a whole.
+const DEFAULTED: [&str; 3] = ["apiVersion", "kind", "apiGroup"];
 
 /// What is never changed through an apply, at the root and in the metadata.
 const UNCHANGED: [&str; 3] = ["apiVersion", "kind", "status"];
@@ -196,7 +205,7 @@ impl<'a> Walk<'a> {
     }
 
     fn change(&mut self, was: Option<&Value>, is: Option<&Value>, at: &At) -> Delta {
-        let field = FieldPath::new(at.field.iter().cloned());
+        let field = at.field();
         let others = holders(self.managed_fields, &field, self.body);
         let others = others.iter().filter(|holder| !holder.is_apply_of(self.manager));
         let held_by = others.map(ToString::to_string).collect();
@@ -225,15 +234,28 @@ impl<'a> Walk<'a> {
         };
         match (wanted, live) {
             (Value::Object(wanted), Value::Object(live)) => {
-                self.map(wanted, live, fields, &at.inside(fields.filter(|_| !wanted.is_empty())))
+                // Of an empty map we own only that it is there.
+                let whole = !wanted.is_empty() && self.is_whole(fields, at);
+                self.map(wanted, live, fields, &at.inside(whole))
             }
             (Value::Array(wanted), Value::Array(live)) => {
-                self.list(wanted, live, fields, &at.inside(fields))
+                self.list(wanted, live, fields, &at.inside(self.is_whole(fields, at)))
             }
             _ if order(wanted, live).is_eq() => Delta::Same(wanted.clone()),
             _ if !self.doubts && same_worth(wanted, live) => Delta::Same(live.clone()),
             _ => self.change(Some(live), Some(wanted), at),
         }
+    }
+
+    /// Whether a value is written as a whole: so we own it, or whoever took it from us does.
+    fn is_whole(&self, fields: Option<&FieldSet>, at: &At) -> bool {
+        let taken = || Entries::among(self.managed_fields).own_whole(&at.field());
+        fields.map_or_else(|| !at.whole && taken(), FieldSet::is_leaf)
+    }
+
+    /// Whether a key that is not wanted may be there without anybody's doing.
+    fn may_be_default(name: &str, value: &Value, at: &At) -> bool {
+        at.defaulted || DEFAULTED.contains(&name) || is_hollow(value)
     }
 
     fn map(
@@ -248,18 +270,20 @@ impl<'a> Walk<'a> {
             [Step::Field(only)] if **only == *"metadata" => IDENTITY.contains(&name),
             _ => name == INTENT_ANNOTATION,
         };
-        let mut entries = Vec::new();
+        let (ours, mut entries) = (&FieldSet::default(), Vec::new());
         for (name, value) in wanted.iter().filter(|(name, _)| !passed(name)) {
             let below = fields.and_then(|fields| fields.field(name));
             // Whatever is inside of a value that is ours as a whole is ours.
-            let below = if at.whole { fields } else { below };
+            let below = if at.whole { Some(ours) } else { below };
             entries.push((name.clone(), self.value(value, live.get(name), below, &at.key(name))));
         }
         for (name, value) in live.iter().filter(|(name, _)| !wanted.contains_key(*name) && !passed(name)) {
             let owned = fields.and_then(|fields| fields.field(name));
             let gone = match owned {
                 Some(owned) => self.unwanted(owned, value, &at.key(name)),
-                None if at.whole && self.doubts => Some(self.change(Some(value), None, &at.key(name))),
+                None if at.whole && (self.doubts || !Self::may_be_default(name, value, at)) => {
+                    Some(self.change(Some(value), None, &at.key(name)))
+                }
                 None => None,
             };
             entries.extend(gone.map(|gone| (name.clone(), gone)));
@@ -286,8 +310,7 @@ impl<'a> Walk<'a> {
             }
             return (!entries.is_empty()).then_some(Delta::Map(entries));
         }
-        let field = FieldPath::new(at.field.iter().cloned());
-        let shared = holders(self.managed_fields, &field, self.body)
+        let shared = holders(self.managed_fields, &at.field(), self.body)
             .iter()
             .any(|holder| !holder.is_apply_of(self.manager));
         (!shared).then(|| self.change(Some(live), None, at))

@@ -8,18 +8,23 @@ use crate::fetch::{ChildCache, owner_keys_of};
 use crate::input::InputCaches;
 use crate::object::{Gvk, ObjectId};
 use crate::reach::Reach;
+use crate::refusal::{Class, Refusal};
 use crate::rule::Rule;
 use crate::scope::{Scope, Scopes};
-use crate::status::shape_of;
+use crate::status::{Shape, shape_of};
 use crate::store::{Store, Stored};
 use crate::watch::{self, Kind, WatchKey};
 use futures::StreamExt;
 use kube::Client;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Lists that are read at once.
 const LISTS_AT_ONCE: usize = 4;
+
+/// A kind that is served and not described is asked for again so often.
+const SHAPE_TRIES: usize = 10;
 
 /// What is to be read.
 pub struct Request<'a> {
@@ -200,7 +205,7 @@ impl Reader<'_> {
         let mut shapes = BTreeMap::new();
         for gvk in rule.parent.kinds.iter().filter(|_| rule.status.is_some() && !parents.is_empty()) {
             let Some(kind) = served.kinds.get(gvk) else { continue };
-            match shape_of(self.cluster, kind).await {
+            match self.shape(kind).await {
                 Ok(shape) => drop(shapes.insert(gvk.group_kind(), shape)),
                 Err(error) => {
                     self.lacks.insert(Lack::of_shape(gvk, &error.to_string()));
@@ -215,6 +220,19 @@ impl Reader<'_> {
             inputs: InputCaches { by_input, namespaces },
             shapes,
             rule,
+        }
+    }
+
+    /// The API server describes a kind a moment after it serves it.
+    async fn shape(&self, kind: &Kind) -> Result<Shape, Refusal> {
+        let mut tries = 0;
+        loop {
+            match shape_of(self.cluster, kind).await {
+                Err(refusal) if refusal.class == Class::NotServed && tries < SHAPE_TRIES => {}
+                other => return other,
+            }
+            tries += 1;
+            tokio::time::sleep(Duration::from_millis(500)).await;
         }
     }
 

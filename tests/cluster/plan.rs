@@ -161,6 +161,58 @@ pub(crate) async fn a_hand_edit_and_a_foreign_object_are_told_with_who_did_it() 
     assert!(whole.parents.iter().any(ParentPlan::is_wrong));
 }
 
+/// Runs the program; gives exit code and both outputs.
+fn run(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_kubewright"))
+        .args(arguments)
+        .args(["-n", &sandbox.namespace, "--installation", &sandbox.namespace])
+        .env("KUBECONFIG", world().kubeconfig())
+        .output()
+        .expect("kubewright runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+pub(crate) async fn the_program_says_by_its_exit_code_whether_anything_would_change() {
+    let mut sandbox = Sandbox::webapp_at_rest("plan-program").await;
+    let rules = "rules/webapp.yaml";
+    let (code, out, error) = run(&sandbox, &["plan", rules]);
+    assert_eq!((code, out.as_str()), (Some(0), "no parents\n"), "{error}");
+    sandbox.webapp_is("shop", json!({"image": "nginx", "replicas": 1})).await;
+    let (code, out, error) = run(&sandbox, &["plan", rules]);
+    assert_eq!(code, Some(4), "{out}{error}");
+    assert!(out.contains("+ create deployment Deployment.apps plan-program/shop"), "{out}");
+    assert!(!out.contains('\u{1b}'), "no colour where nobody looks");
+    let (code, out, _) = run(&sandbox, &["plan", rules, "webapps/shop", "-o", "json"]);
+    assert_eq!(code, Some(4));
+    assert!(serde_json::from_str::<Value>(&out).is_ok(), "{out}");
+    let (code, _, error) = run(&sandbox, &["plan", rules, "WebApp/other"]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(error.contains("webapp/other"), "{error}");
+
+    sandbox.start();
+    sandbox.until_ready("shop").await;
+    let (code, out, error) = run(&sandbox, &["plan", rules]);
+    assert_eq!(code, Some(0), "{out}{error}");
+    let (code, out, error) = run(&sandbox, &["explain", "WebApp/shop", rules]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(out.contains("deployment Deployment.apps plan-program/shop: in sync, ready"), "{out}");
+    let (code, _, error) = run(&sandbox, &["explain", "WebApp/other", rules]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(error.contains("there is no `WebApp/other`"), "{error}");
+    let (code, _, error) = run(&sandbox, &["explain", "Tenant/other", rules]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(error.contains("there are rules for WebApp"), "{error}");
+    sandbox.stop().await;
+
+    let theirs = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "taken"},
+        "spec": {"ports": [{"port": 1}]}});
+    sandbox.create("Service", theirs).await;
+    sandbox.webapp_is("taken", json!({"image": "nginx", "replicas": 1})).await;
+    let (code, out, error) = run(&sandbox, &["plan", rules]);
+    assert_eq!(code, Some(3), "{out}{error}");
+}
+
 const SECRETIVE: &str = r#"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
@@ -176,6 +228,16 @@ spec:
         kind: Secret
         metadata: {name: {{ parent.metadata.name }}-copy}
         stringData: {password: {{ inputs.creds.data.password | b64decode }}, mark: "one"}
+"#;
+
+/// A rule whose author lets values of Secrets go anywhere.
+const REVEALING: &str = r#"
+    - id: shown
+      inline: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: {{ parent.metadata.name }}-shown}
+        data: {of: the password is {{ inputs.creds.data.password | b64decode }}}
     - id: broken
       when: [{path: "$.spec.replicas", atLeast: 5}]
       inline: |
@@ -214,14 +276,22 @@ pub(crate) async fn values_of_secrets_are_in_no_output() {
     assert_eq!(leaks(&text), [""; 0], "{text}");
     assert!(text.contains("/data/password") && text.contains("<hidden: 22 bytes, "), "{text}");
     assert!(text.contains("stringData") || text.contains("rule.yaml:"), "the line is told: {text}");
+}
 
-    // A template that quotes a secret in its own words.
+pub(crate) async fn a_rule_that_reveals_secrets_does_not_reveal_them_in_plans() {
+    let rule = SECRETIVE.replace("  inputs:", "  reveal: true\n  inputs:") + REVEALING.trim_start_matches('\n');
+    let sandbox = Sandbox::at_rest_with("plan-reveal", &rule, &[]).await;
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "shop-creds"},
+        "stringData": {"password": "hunter2-correct-horse"}});
+    sandbox.create("Secret", secret).await;
     sandbox.webapp_is("shop", json!({"image": "nginx", "replicas": 5})).await;
-    let failed = plan_of(&sandbox).await;
+    let whole = plan_of(&sandbox).await;
     let told = crate::explain::explained(&sandbox, &sandbox.rules(), "shop").await;
-    let text = printed(&failed) + &crate::explain::printed(&told);
-    assert!(text.contains("no good: <hidden>"), "{text}");
+    let text = printed(&whole) + &crate::explain::printed(&told);
     assert_eq!(leaks(&text), [""; 0], "{text}");
+    // What a template says in its own words.
+    assert!(text.contains("no good: <hidden>"), "{text}");
+    assert!(text.contains("ConfigMap plan-reveal/shop-shown"), "{text}");
 }
 
 pub(crate) async fn a_missing_right_is_named_with_its_verb_and_resource() {

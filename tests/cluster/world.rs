@@ -56,6 +56,12 @@ pub(crate) fn stop() {
 }
 
 impl World {
+    /// For programs that look for a cluster by themselves.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        let plane = self.plane.lock().expect("no panic while held");
+        plane.as_ref().expect("it runs").kubeconfig().to_path_buf()
+    }
+
     /// A client with a User-Agent of its own, by which the audit log tells its requests.
     pub(crate) fn client(&self, agent: &str) -> Client {
         self.client_as(agent, None)

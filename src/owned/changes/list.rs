@@ -101,7 +101,7 @@ impl Walk<'_> {
 
     /// A list that is written as a whole: what is equal at both ends stays, what is between goes and comes.
     fn whole(&mut self, wanted: &[Value], live: &[Value], at: &At) -> Delta {
-        let at = &At { whole: true, ..at.clone() };
+        let at = &At { whole: true, defaulted: true, ..at.clone() };
         let ours = FieldSet::default();
         let mut all = Vec::new();
         let (before, after) = if wanted.len() == live.len() {
@@ -138,7 +138,8 @@ impl Walk<'_> {
     /// Whether nothing would change of a live value.
     fn covers(&self, wanted: &Value, live: &Value) -> bool {
         let mut walk = Walk { operations: Vec::new(), ..*self };
-        walk.value(wanted, Some(live), Some(&FieldSet::default()), &At { whole: true, ..At::default() });
+        let at = At { whole: true, defaulted: true, ..At::default() };
+        walk.value(wanted, Some(live), Some(&FieldSet::default()), &at);
         walk.operations.is_empty()
     }
 }

@@ -156,6 +156,18 @@ fn what_may_be_the_servers_own_is_told_only_where_nothing_else_explains_the_writ
 }
 
 #[test]
+fn keys_that_others_put_into_a_map_that_is_written_as_a_whole_go() {
+    let wanted = |x: i64| json!({"selector": {"a": "b"}, "x": x});
+    let spec = json!({"selector": {"a": "b", "by": "hand", "apiVersion": "v1"}, "x": 1});
+    let taken = object(&spec, &json!({"f:x": {}}), &json!({"f:selector": {}}));
+    let expected = r#"remove /spec/selector/by "hand" - (them (Update))"#;
+    assert_eq!(told(&wanted(1), &taken), [expected]);
+    assert_eq!(told(&wanted(2), &taken), [expected, "replace /spec/x 1 2"]);
+    let ours = object(&spec, &json!({"f:x": {}, "f:selector": {}}), &Value::Null);
+    assert_eq!(told(&wanted(2), &ours), [r#"remove /spec/selector/by "hand" -"#, "replace /spec/x 1 2"]);
+}
+
+#[test]
 fn members_of_sets_come_and_go() {
     let ours = json!({"f:s": {r#"v:"a""#: {}, r#"v:"b""#: {}}});
     let live = object(&json!({"s": ["theirs", "a", "b"]}), &ours, &json!({"f:s": {r#"v:"theirs""#: {}}}));
