@@ -3,13 +3,13 @@
 //! In: arguments. Out: an [`Exit`]. Commands write results to standard output and everything else to standard error.
 
 pub mod check;
+mod connect;
 pub mod crd;
 pub mod dev;
+pub mod explain;
 pub mod graph;
 pub mod kinds;
 pub mod new;
-mod connect;
-pub mod explain;
 pub mod plan;
 mod preview;
 pub mod render;

@@ -18,7 +18,7 @@ mod origin;
 mod status;
 
 pub use explain::{Explanation, Reading, Standing, explain};
-pub use hide::{Hider, secret_texts};
+pub use hide::Hider;
 pub use lines::{Line, Sign, lines};
 
 use crate::compare::{Action, Memos, compare};
@@ -158,6 +158,15 @@ impl Verdict {
     /// Whether something is written or deleted.
     pub fn changes(self) -> bool {
         !matches!(self, Self::Keep | Self::Wait | Self::Refuse | Self::Fail)
+    }
+}
+
+impl Change {
+    /// Where the template says a line of the diff. Of a pair the new value has the place.
+    pub fn origin(&self, line: &Line) -> Option<&source::Place> {
+        let at = line.operation?;
+        let paired = line.sign == Sign::Minus && self.changes.operations.get(at)?.is.is_some();
+        self.origins.get(at)?.as_ref().filter(|_| !paired)
     }
 }
 

@@ -217,9 +217,9 @@ async fn remembered_on_parent(scene: &Scene<'_>, desired: &Desired, after: &Obse
 /// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
 pub(crate) fn is_own_child(parent: &Stored, rule: &Rule) -> bool {
     let mark = parent.annotation(annotation::CHILD);
-    mark.as_deref().and_then(Mark::parse).is_some_and(|mark| {
-        *mark.rule == *rule.identity && mark.object == parent.id.to_string()
-    })
+    mark.as_deref()
+        .and_then(Mark::parse)
+        .is_some_and(|mark| *mark.rule == *rule.identity && mark.object == parent.id.to_string())
 }
 
 /// Why nothing is to be done about a parent, whatever its rule says.

@@ -60,9 +60,8 @@ impl RuleState {
     ) -> Self {
         let of = |gvk: &Gvk| input::holding(gvk, objects, scopes);
         let parents = rule.parent.kinds.iter().flat_map(|gvk| of(gvk).store.all());
-        let is_parent = |stored: &Arc<Stored>| {
-            stored.parse().is_ok_and(|object| rule.is_for(&object))
-        };
+        let is_parent =
+            |stored: &Arc<Stored>| stored.parse().is_ok_and(|object| rule.is_for(&object));
         Self {
             parents: parents.filter(is_parent).collect(),
             children: rule.kinds().collect::<BTreeSet<_>>().into_iter().map(of).collect(),
@@ -83,13 +82,6 @@ impl RuleState {
     /// What the status of a kind of parents can hold, if that is known.
     pub fn shape(&self, kind: &GroupKind) -> Option<&Shape> {
         self.shapes.get(kind)
-    }
-
-    /// Every object that was read.
-    pub fn objects(&self) -> impl Iterator<Item = Arc<Stored>> + '_ {
-        let inputs = self.inputs.by_input.iter().flatten();
-        let caches = self.children.iter().chain(&*self.targets).chain(inputs);
-        caches.flat_map(|cache| cache.store.all()).chain(self.parents.iter().cloned())
     }
 }
 

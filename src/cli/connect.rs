@@ -72,9 +72,12 @@ pub(super) struct Named {
 impl Named {
     /// Reads it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').filter(|(kind, name)| !kind.is_empty() && !name.is_empty());
+        let parts =
+            text.split_once('/').filter(|(kind, name)| !kind.is_empty() && !name.is_empty());
         let Some((kind, name)) = parts.filter(|(_, name)| !name.contains('/')) else {
-            return Err(format!("`{text}` is no KIND/NAME such as `WebApp/shop`, and no folder of rules"));
+            return Err(format!(
+                "`{text}` is no KIND/NAME such as `WebApp/shop`, and no folder of rules"
+            ));
         };
         Ok(Self { kind: kind.to_lowercase(), name: name.to_owned() })
     }
@@ -82,7 +85,8 @@ impl Named {
     /// Whether a kind is meant; its plural may not be known.
     pub(super) fn is_kind(&self, gvk: &Gvk, plural: Option<&str>) -> bool {
         let (short, group) = self.kind.split_once('.').unwrap_or((&self.kind, ""));
-        let named = short == gvk.kind.to_lowercase() || plural.is_some_and(|plural| plural == short);
+        let named =
+            short == gvk.kind.to_lowercase() || plural.is_some_and(|plural| plural == short);
         named && (group.is_empty() || group == gvk.group)
     }
 
@@ -99,7 +103,13 @@ mod tests {
     #[test]
     fn a_parent_is_named_as_kubectl_does() {
         let gvk = Gvk::parse("demo.kubewright.io/v1", "WebApp").unwrap();
-        for text in ["WebApp/a", "webapp/a", "webapps/a", "webapps.demo.kubewright.io/a", "webapp.demo.kubewright.io/a"] {
+        for text in [
+            "WebApp/a",
+            "webapp/a",
+            "webapps/a",
+            "webapps.demo.kubewright.io/a",
+            "webapp.demo.kubewright.io/a",
+        ] {
             assert!(Named::parse(text).unwrap().is_kind(&gvk, Some("webapps")), "{text}");
         }
         for text in ["tenant/a", "webapps.other/a"] {

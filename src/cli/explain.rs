@@ -100,12 +100,24 @@ fn nothing(arguments: &ExplainArguments, named: &Named, loaded: &Loaded) -> Stri
         let mut all: Vec<String> = kinds().map(|gvk| gvk.kind.clone()).collect();
         all.sort();
         all.dedup();
-        return format!("no rule here is for `{}`; there are rules for {}", named.kind, all.join(", "));
+        return format!(
+            "no rule here is for `{}`; there are rules for {}",
+            named.kind,
+            all.join(", ")
+        );
     }
+    let confined = loaded.rules.iter().filter(|rule| rule.parent.kinds.iter().any(named_so));
+    let confined = confined.filter(|rule| !rule.parent.namespaces.is_empty());
+    let confined: Vec<String> = confined
+        .map(|rule| {
+            format!("; rule {} is for {} only", rule.name, rule.parent.namespaces.join(", "))
+        })
+        .collect();
+    let confined = confined.concat();
     let within = arguments.cluster.namespace.as_ref();
     let within = within.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
     format!(
-        "there is no `{}`{within}; `kubectl get {} -A` shows what there is",
+        "there is no `{}`{within}{confined}; `kubectl get {} -A` shows what there is",
         arguments.parent, named.kind
     )
 }
@@ -117,13 +129,12 @@ async fn read(
 ) -> Result<Told, String> {
     let Connection { client, cluster } = connect().await?;
     let hider = Hider::new(&key()?);
-    let plural = |rule: &Rule| rule.parent.kinds.clone();
     let mut rules = Vec::new();
     for rule in &loaded.rules {
-        for gvk in plural(rule) {
-            let kind = cluster.kinds.resolve(&gvk).await;
+        for gvk in &rule.parent.kinds {
+            let kind = cluster.kinds.resolve(gvk).await;
             let plural = kind.as_ref().ok().map(|kind| kind.resource.plural.as_str());
-            if named.is_kind(&gvk, plural) {
+            if named.is_kind(gvk, plural) {
                 rules.push(Arc::clone(rule));
                 break;
             }

@@ -4,7 +4,9 @@ mod json;
 mod markdown;
 mod text;
 
-pub(super) use json::{ChildDocument, LackDocument, ObjectDocument, PlaceDocument, ProblemDocument};
+pub(super) use json::{
+    ChildDocument, LackDocument, ObjectDocument, PlaceDocument, ProblemDocument,
+};
 
 use super::connect::{ClusterArguments, Connection, Named, connect, key};
 use super::{Exit, Terminal};
@@ -81,7 +83,6 @@ pub fn plan(arguments: &PlanArguments, terminal: &mut Terminal) -> Exit {
         Ok(whole) => whole,
         Err(error) => return failed(&error, terminal),
     };
-    let found = !named.is_empty() || !whole.parents.is_empty();
     match arguments.output {
         Output::Text => terminal.print(&text::text(&whole, terminal.style)),
         Output::Json => terminal.print(&json::json(&whole)),
@@ -89,8 +90,14 @@ pub fn plan(arguments: &PlanArguments, terminal: &mut Terminal) -> Exit {
     }
     tell_lacks(&whole.lacks, terminal);
     let missing = missing(&named, &whole);
-    if found && !missing.is_empty() {
-        return failed(&format!("no rule here is for {}", missing.join(", ")), terminal);
+    if let Some(first) = missing.first() {
+        let all = missing.join(", ");
+        return failed(
+            &format!(
+                "no rule here has such a parent: {all}. `kubewright explain {first}` says why"
+            ),
+            terminal,
+        );
     }
     whole.exit(loaded.problems.iter().any(crate::problem::Problem::is_error))
 }

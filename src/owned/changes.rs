@@ -69,14 +69,19 @@ impl Operation {
 }
 
 impl Changes {
-    /// Of an object that does not exist yet.
+    /// Of an object that does not exist yet; without the hash of the intent, by which values of a Secret could be tried out.
     pub fn creation(body: &Value) -> Self {
+        let mut body = body.clone();
+        let annotations = body.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+        if let Some(annotations) = annotations {
+            annotations.remove(INTENT_ANNOTATION);
+        }
         let operation = Operation {
             field: FieldPath::default(),
             pointer: String::new(),
             wanted_at: Location::root(),
             was: None,
-            is: Some(body.clone()),
+            is: Some(body),
             held_by: Vec::new(),
         };
         Self { delta: Delta::Change(0), operations: vec![operation] }
@@ -87,7 +92,11 @@ impl Changes {
 /// there is one that speaks of this API version.
 pub fn changes(body: &Value, live: &Value, fields: Option<&FieldSet>, manager: &str) -> Changes {
     let certain = Walk::over(body, live, fields, (manager, false));
-    if certain.operations.is_empty() { Walk::over(body, live, fields, (manager, true)) } else { certain }
+    if certain.operations.is_empty() {
+        Walk::over(body, live, fields, (manager, true))
+    } else {
+        certain
+    }
 }
 
 /// The same for one part of an object, such as its status, and the fields owned in it. Both objects have that part alone.
@@ -185,7 +194,13 @@ const DEFAULTED: [&str; 3] = ["apiVersion", "kind", "apiGroup"];
 /// What is never changed through an apply, at the root and in the metadata.
 const UNCHANGED: [&str; 3] = ["apiVersion", "kind", "status"];
 const IDENTITY: [&str; 8] = [
-    "name", "namespace", "uid", "resourceVersion", "generation", "selfLink", "creationTimestamp",
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "selfLink",
+    "creationTimestamp",
     "managedFields",
 ];
 
@@ -230,7 +245,11 @@ impl<'a> Walk<'a> {
         let Some(live) = live else {
             // The server stores some empty values as nothing.
             let stays = fields.is_some() && is_hollow(wanted);
-            return if stays { Delta::Same(wanted.clone()) } else { self.change(None, Some(wanted), at) };
+            return if stays {
+                Delta::Same(wanted.clone())
+            } else {
+                self.change(None, Some(wanted), at)
+            };
         };
         match (wanted, live) {
             (Value::Object(wanted), Value::Object(live)) => {
@@ -277,7 +296,9 @@ impl<'a> Walk<'a> {
             let below = if at.whole { Some(ours) } else { below };
             entries.push((name.clone(), self.value(value, live.get(name), below, &at.key(name))));
         }
-        for (name, value) in live.iter().filter(|(name, _)| !wanted.contains_key(*name) && !passed(name)) {
+        for (name, value) in
+            live.iter().filter(|(name, _)| !wanted.contains_key(*name) && !passed(name))
+        {
             let owned = fields.and_then(|fields| fields.field(name));
             let gone = match owned {
                 Some(owned) => self.unwanted(owned, value, &at.key(name)),

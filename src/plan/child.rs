@@ -69,10 +69,11 @@ impl<'a> Judging<'a, '_> {
 
     fn leaving(&self, live: Option<&Live>) -> Judged<'a> {
         let finalizers = live.map(|live| live.stored.finalizers()).unwrap_or_default();
-        let mut why = "it is being deleted and comes back after that".to_owned();
-        if !finalizers.is_empty() {
-            why += &format!("; it is held by {}", finalizers.join(", "));
-        }
+        let why = "it is being deleted and comes back after that";
+        let why = match finalizers.as_slice() {
+            [] => why.to_owned(),
+            held => format!("{why}; it is held by {}", held.join(", ")),
+        };
         self.made(Verdict::Wait, why, None)
     }
 
@@ -108,7 +109,8 @@ impl<'a> Judging<'a, '_> {
 
     fn applied(&self, live: &Live, reason: Reason) -> Judged<'a> {
         let changes = self.changes(live, reason);
-        let held: Vec<HeldField> = if reason == Reason::Intent { held(&changes) } else { Vec::new() };
+        let held: Vec<HeldField> =
+            if reason == Reason::Intent { held(&changes) } else { Vec::new() };
         if held.is_empty() {
             return self.made(Verdict::Update, self.reason(live, reason), Some(changes));
         }
@@ -148,7 +150,7 @@ const MOST_TOLD: usize = 5;
 pub(super) fn changes(child: &DesiredChild, live: &Live, manager: &str, reason: Reason) -> Changes {
     let entry = live.entry(manager);
     let same = entry.as_ref().filter(|entry| entry.api_version == child.gvk.api_version());
-    let fields = same.and_then(|entry| entry.fields());
+    let fields = same.and_then(owned::Entry::fields);
     let body = child.body_beside(live, manager);
     let known = fields.clone().unwrap_or_default();
     let body = if reason == Reason::Intent {

@@ -23,14 +23,14 @@ pub(super) fn plan(case: &Case<'_>, observed: &Observed, made: &mut ParentPlan) 
     for live in observed.children.values() {
         let outlives = live.mark.as_ref().is_some_and(|mark| mark.outlives);
         let child = match waits_for(live, observed, case) {
-            Some(other) => {
-                unwanted(live, Verdict::Wait, format!("it goes after `{other}`"))
-            }
+            Some(other) => unwanted(live, Verdict::Wait, format!("it goes after `{other}`")),
             None if live.stored.terminating => unwanted(live, Verdict::Wait, held_by(live)),
             None if outlives => unwanted(live, Verdict::Orphan, "it outlives its parent".into()),
             None => unwanted(live, Verdict::Delete, "its parent is being deleted".into()),
         };
-        made.children.push(child);
+        let place = live.mark.as_ref().and_then(|mark| case.state.rule.child(&mark.child));
+        made.children
+            .push(ChildPlan { wanted_at: place.map(|child| child.place.clone()), ..child });
     }
 }
 

@@ -24,8 +24,12 @@ pub(super) struct Judged<'a> {
 
 /// Judges an edit.
 pub(super) fn judged(patch: &DesiredPatch) -> Judged<'_> {
-    let made = |verdict, why: &str, changes| {
-        Judged { patch, verdict, why: why.to_owned(), changes, trouble: None }
+    let made = |verdict, why: &str, changes| Judged {
+        patch,
+        verdict,
+        why: why.to_owned(),
+        changes,
+        trouble: None,
     };
     let refused = |verdict, trouble: Trouble, changes| {
         let why = told(&trouble);
@@ -63,7 +67,11 @@ fn operations(patch: &DesiredPatch) -> Changes {
         .map(|(nth, one)| pointed(&one.path, nth, object.pointer(&one.path), &one.value))
         .collect();
     let delta = Delta::Map(
-        operations.iter().enumerate().map(|(at, one)| (one.pointer.clone(), Delta::Change(at))).collect(),
+        operations
+            .iter()
+            .enumerate()
+            .map(|(at, one)| (one.pointer.clone(), Delta::Change(at)))
+            .collect(),
     );
     Changes { delta, operations }
 }
@@ -87,7 +95,11 @@ impl Judged<'_> {
 }
 
 /// Edits that are no longer wanted.
-pub(super) fn taken_back(desired: &Desired, observed: &Observed, case: &Case<'_>) -> Vec<ChildPlan> {
+pub(super) fn taken_back(
+    desired: &Desired,
+    observed: &Observed,
+    case: &Case<'_>,
+) -> Vec<ChildPlan> {
     let one = |edited: &crate::fetch::Edited| ChildPlan {
         child: place_name(&edited.mark.child, &edited.mark.items),
         object: Some(edited.live.id.clone()),

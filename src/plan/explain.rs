@@ -132,7 +132,9 @@ fn unselected(case: &Case<'_>, observed: &Observed) -> Option<String> {
     match verdict.truth {
         Truth::Holds => None,
         Truth::Fails => Some(format!("the rule's `when` fails: {}", verdict.sentence)),
-        Truth::Unknown => Some(format!("the rule's `when` cannot be told yet: {}", verdict.sentence)),
+        Truth::Unknown => {
+            Some(format!("the rule's `when` cannot be told yet: {}", verdict.sentence))
+        }
     }
 }
 
@@ -164,7 +166,8 @@ fn reading(input: &Input) -> (String, bool) {
 
 fn conditions(observed: &Observed, shown: &dyn Fn(&str) -> String) -> Vec<[String; 4]> {
     let list = observed.parent.value().pointer("/status/conditions").and_then(Value::as_array);
-    let text = |one: &Value, key: &str| shown(one.get(key).and_then(Value::as_str).unwrap_or_default());
+    let text =
+        |one: &Value, key: &str| shown(one.get(key).and_then(Value::as_str).unwrap_or_default());
     let one = |one: &Value| ["type", "status", "reason", "message"].map(|key| text(one, key));
     list.into_iter().flatten().map(one).collect()
 }

@@ -15,7 +15,6 @@ use crate::object::Gvk;
 use crate::owned::changes::Operation;
 use crate::owned::{Delta, Step};
 use crate::rule::Rule;
-use crate::store::Stored;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
@@ -60,7 +59,11 @@ impl Hider {
         for input in inputs {
             match input {
                 Input::Object(_, value) => values_of(value, &mut texts),
-                Input::List(Value::Array(list)) => list.iter().for_each(|one| values_of(one, &mut texts)),
+                Input::List(Value::Array(list)) => {
+                    for one in list {
+                        values_of(one, &mut texts);
+                    }
+                }
                 _ => {}
             }
         }
@@ -87,17 +90,6 @@ fn values_of(object: &Value, texts: &mut Vec<String>) {
         let plain = plain.iter().flat_map(|text| [text.clone(), text.trim().to_owned()]);
         texts.extend(plain.chain([value.to_owned()]).filter(|text| text.len() >= SHORTEST));
     }
-}
-
-/// Every value of a Secret among some objects, for whoever searches what is printed.
-pub fn secret_texts<'a>(objects: impl Iterator<Item = &'a Stored>) -> Vec<String> {
-    let mut texts = Vec::new();
-    for stored in objects.filter(|stored| stored.id.is_secret()) {
-        if let Ok(value) = stored.parse() {
-            values_of(&value, &mut texts);
-        }
-    }
-    texts
 }
 
 impl Knowing<'_> {
@@ -167,7 +159,9 @@ impl Knowing<'_> {
             }
             Delta::List(list) => {
                 path.push(String::new());
-                list.iter_mut().for_each(|below| self.delta(below, path, cover));
+                for below in list {
+                    self.delta(below, path, cover);
+                }
                 path.pop();
             }
         }
@@ -204,14 +198,19 @@ impl Knowing<'_> {
             None => value.to_string().into_bytes(),
         };
         let tag = hmac::sign(self.key, &bytes);
-        let hash: String = tag.as_ref().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        format!("<hidden: {} bytes, {hash}>", bytes.len())
+        let hash =
+            tag.as_ref().iter().take(4).fold(0_u32, |hash, byte| (hash << 8) | u32::from(*byte));
+        format!("<hidden: {} bytes, {hash:08x}>", bytes.len())
     }
 
     /// A text without values of Secrets.
     pub(super) fn text(&self, text: &str) -> String {
         let hide = |text: String, secret: &String| {
-            if text.contains(secret.as_str()) { text.replace(secret.as_str(), "<hidden>") } else { text }
+            if text.contains(secret.as_str()) {
+                text.replace(secret.as_str(), "<hidden>")
+            } else {
+                text
+            }
         };
         self.texts.iter().fold(text.to_owned(), hide)
     }
@@ -220,14 +219,20 @@ impl Knowing<'_> {
 /// Whether what is at a path is secret.
 fn covers(cover: Cover, path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    match (cover, path.as_slice()) {
-        (Cover::Nothing, _) | (_, ["apiVersion" | "kind", ..]) => false,
-        (_, ["metadata", "name" | "namespace" | "ownerReferences", ..]) => false,
-        (_, ["metadata", "labels" | "annotations", name, ..]) if name.starts_with(marks::PREFIX) => false,
-        (Cover::Everything, _) => true,
-        (Cover::Data, ["data" | "stringData", ..]) => true,
-        // kubectl keeps a copy of the whole object there.
-        (Cover::Data, ["metadata", "annotations", name, ..]) => name.ends_with("last-applied-configuration"),
-        (Cover::Data, _) => false,
+    let open = match path.as_slice() {
+        ["apiVersion" | "kind", ..]
+        | ["metadata", "name" | "namespace" | "ownerReferences", ..] => true,
+        ["metadata", "labels" | "annotations", name, ..] => name.starts_with(marks::PREFIX),
+        _ => false,
+    };
+    match cover {
+        Cover::Nothing => false,
+        Cover::Everything => !open,
+        Cover::Data => match path.as_slice() {
+            ["data" | "stringData", ..] => true,
+            // kubectl keeps a copy of the whole object there.
+            ["metadata", "annotations", name, ..] => name.ends_with("last-applied-configuration"),
+            _ => false,
+        },
     }
 }

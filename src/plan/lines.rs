@@ -2,6 +2,7 @@
 //!
 //! In: [`Changes`]. Out: lines with their signs, folded to what changes, what is around it, and what it is in. Pure.
 
+use crate::marks::PREFIX;
 use crate::owned::changes::Operation;
 use crate::owned::{Changes, Delta};
 use crate::yaml;
@@ -71,7 +72,9 @@ impl Writer<'_> {
             }
             Delta::List(list) if !list.is_empty() => {
                 self.head(name, indent);
-                list.iter().for_each(|item| self.item(item, indent + 2));
+                for item in list {
+                    self.item(item, indent + 2);
+                }
             }
             Delta::Map(_) => self.value(Sign::Same, None, Some(name), (&json!({}), indent)),
             Delta::List(_) => self.value(Sign::Same, None, Some(name), (&json!([]), indent)),
@@ -110,7 +113,9 @@ impl Writer<'_> {
         match delta {
             Delta::Map(entries) if !entries.is_empty() => self.map(entries, indent),
             Delta::List(list) if !list.is_empty() => {
-                list.iter().for_each(|item| self.item(item, indent));
+                for item in list {
+                    self.item(item, indent);
+                }
             }
             Delta::Map(_) => self.value(Sign::Same, None, None, (&json!({}), indent)),
             Delta::List(_) => self.value(Sign::Same, None, None, (&json!([]), indent)),
@@ -128,6 +133,9 @@ impl Writer<'_> {
             self.push(Sign::Same, format!("{:indent$}{name}: |", ""), Some(at));
             self.texts(was, is, indent + 2);
             return;
+        }
+        if let (true, Some(is)) = (operation.pointer.is_empty(), &operation.is) {
+            return self.value(Sign::Plus, Some(at), name, (&without_marks(is), indent));
         }
         for (sign, value) in [(Sign::Minus, &operation.was), (Sign::Plus, &operation.is)] {
             if let Some(value) = value {
@@ -159,6 +167,24 @@ impl Writer<'_> {
             self.push(sign, format!("{:indent$}{line}", ""), operation.filter(|_| nth == 0));
         }
     }
+}
+
+/// An object as its author wrote it: what we add to every child would be most of what is read.
+fn without_marks(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("ownerReferences");
+        for kind in ["labels", "annotations"] {
+            let Some(entries) = metadata.get_mut(kind).and_then(Value::as_object_mut) else {
+                continue;
+            };
+            entries.retain(|name, _| !name.starts_with(PREFIX));
+            if entries.is_empty() {
+                metadata.remove(kind);
+            }
+        }
+    }
+    object
 }
 
 /// A longest common subsequence, for texts of a bounded length.

@@ -60,7 +60,10 @@ fn a_text_of_several_lines_is_compared_line_by_line() {
 fn what_comes_and_goes_has_its_dash() {
     let list = |items: Value| json!({ "l": items });
     assert_eq!(
-        diff(&list(json!([{"name": "a"}, {"name": "b"}])), &list(json!([{"name": "a"}, {"name": "b"}, {"name": "c", "x": 1}]))),
+        diff(
+            &list(json!([{"name": "a"}, {"name": "b"}])),
+            &list(json!([{"name": "a"}, {"name": "b"}, {"name": "c", "x": 1}]))
+        ),
         "  spec:\n    l:\n      - name: a\n      - name: b\n+     - name: c\n+       x: 1\n"
     );
 }

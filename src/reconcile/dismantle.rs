@@ -91,11 +91,7 @@ async fn take(scene: &Scene<'_>, live: &Live, cause: Cause) -> Result<(), Refusa
 }
 
 /// A child that is still there and comes after this one, so that it goes first.
-pub(crate) fn waits_for<'a>(
-    live: &Live,
-    observed: &'a Observed,
-    rule: &Rule,
-) -> Option<&'a Mark> {
+pub(crate) fn waits_for<'a>(live: &Live, observed: &'a Observed, rule: &Rule) -> Option<&'a Mark> {
     let own = live.mark.as_ref()?;
     observed.children.values().filter(|other| other.id != live.id).find_map(|other| {
         let mark = other.mark.as_ref()?;

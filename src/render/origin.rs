@@ -25,12 +25,7 @@ pub struct Part {
 pub type Origins = BTreeMap<Part, source::Place>;
 
 /// Finds them. What a template does not write itself has the place of what is nearest above it.
-pub fn origins(
-    rule: &Rule,
-    observed: &Observed,
-    setting: &Setting<'_>,
-    asked: &[Part],
-) -> Origins {
+pub fn origins(rule: &Rule, observed: &Observed, setting: &Setting<'_>, asked: &[Part]) -> Origins {
     let mut found = Origins::new();
     if asked.is_empty() {
         return found;

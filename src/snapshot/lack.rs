@@ -37,7 +37,13 @@ impl Lack {
             |namespace| format!(" -n {namespace}"),
         );
         let place = place.map_or_else(
-            || if key.resource.namespaced { " in all namespaces".to_owned() } else { String::new() },
+            || {
+                if key.resource.namespaced {
+                    " in all namespaces".to_owned()
+                } else {
+                    String::new()
+                }
+            },
             |namespace| format!(" in namespace `{namespace}`"),
         );
         if error.forbidden {
@@ -92,8 +98,15 @@ mod tests {
         };
         let forbidden = Unlisted { forbidden: true, cause: "403".into() };
         let lack = Lack::of_list(&key(None), &forbidden);
-        assert_eq!(lack.what, "the right to list deployments.apps in all namespaces is missing: 403");
-        assert!(lack.remedy.contains("`kubectl auth can-i list deployments.apps -A`"), "{}", lack.remedy);
+        assert_eq!(
+            lack.what,
+            "the right to list deployments.apps in all namespaces is missing: 403"
+        );
+        assert!(
+            lack.remedy.contains("`kubectl auth can-i list deployments.apps -A`"),
+            "{}",
+            lack.remedy
+        );
         let lack = Lack::of_list(&key(Some("shop")), &forbidden);
         assert!(lack.what.contains("in namespace `shop`"), "{}", lack.what);
         let slow = Unlisted { forbidden: false, cause: "no answer".into() };
@@ -101,7 +114,10 @@ mod tests {
         assert_eq!(lack.remedy, "see what `kubectl get deployments.apps -n shop` says");
         let gvk = Gvk::parse("demo.kubewright.io/v1", "WebApp").unwrap();
         let lack = Lack::of_kind("webapp", &gvk, &KindError::Unknown(gvk.clone()));
-        assert!(lack.what.starts_with("rule webapp: the API server serves no demo.kubewright.io/v1 WebApp"));
+        assert!(
+            lack.what
+                .starts_with("rule webapp: the API server serves no demo.kubewright.io/v1 WebApp")
+        );
         assert!(lack.remedy.contains("kubewright crd"), "{}", lack.remedy);
     }
 }

@@ -91,12 +91,14 @@ impl Keys {
             (gvk.clone(), kind(gvk).map(|kind| of(kind)).unwrap_or_default())
         };
         let installation = request.installation;
-        let children = rule.kinds().map(|gvk| keys(gvk, &|kind| reach.children(kind, installation)));
+        let children =
+            rule.kinds().map(|gvk| keys(gvk, &|kind| reach.children(kind, installation)));
         let targets = rule.target_kinds().into_iter();
         let targets = targets.map(|gvk| keys(gvk, &|kind| reach.targets(kind)));
-        let inputs = rule.inputs.iter().map(|input| {
-            kind(&input.gvk).map(|kind| reach.input(input, kind)).unwrap_or_default()
-        });
+        let inputs = rule
+            .inputs
+            .iter()
+            .map(|input| kind(&input.gvk).map(|kind| reach.input(input, kind)).unwrap_or_default());
         let parents = rule.parent.kinds.iter().filter_map(kind);
         Self {
             parents: parents.flat_map(|kind| reach.parents(kind)).collect(),
@@ -151,8 +153,8 @@ impl Reader<'_> {
         for gvk in all.collect::<BTreeSet<_>>() {
             match self.cluster.kinds.resolve(gvk).await {
                 Ok(kind) => {
-                    let namespaced = kind.resource.namespaced;
-                    let scope = if namespaced { Scope::Namespaced } else { Scope::Cluster };
+                    let is_global = !kind.resource.namespaced;
+                    let scope = if is_global { Scope::Cluster } else { Scope::Namespaced };
                     served.scopes.learn(gvk.group_kind(), scope);
                     served.kinds.insert(gvk.clone(), kind);
                 }
@@ -203,7 +205,8 @@ impl Reader<'_> {
         let by_input = inputs.map(|(input, keys)| self.caches(&input.gvk, keys)).collect();
         let namespaces = keys.namespaces.and_then(|key| self.lists.get(&key).cloned());
         let mut shapes = BTreeMap::new();
-        for gvk in rule.parent.kinds.iter().filter(|_| rule.status.is_some() && !parents.is_empty()) {
+        for gvk in rule.parent.kinds.iter().filter(|_| rule.status.is_some() && !parents.is_empty())
+        {
             let Some(kind) = served.kinds.get(gvk) else { continue };
             match self.shape(kind).await {
                 Ok(shape) => drop(shapes.insert(gvk.group_kind(), shape)),

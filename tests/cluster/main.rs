@@ -183,8 +183,11 @@ fn only_reading() -> Vec<Trial> {
         plan::the_program_says_by_its_exit_code_whether_anything_would_change,
         plan::values_of_secrets_are_in_no_output,
         plan::a_rule_that_reveals_secrets_does_not_reveal_them_in_plans,
+        plan::updates_deletions_recreations_and_edits_are_told_apart,
+        plan::a_kind_that_is_not_served_is_named_and_holds_up_only_its_own_objects,
         plan::a_missing_right_is_named_with_its_verb_and_resource,
         explain::a_ready_parent_a_hand_edit_and_a_foreign_object,
+        explain::how_far_a_deletion_is,
         explain::why_a_rule_is_not_for_a_parent_and_what_waits_for_what,
     ]
 }

@@ -15,12 +15,8 @@ use std::sync::Arc;
 pub(crate) async fn planned(sandbox: &Sandbox, rules: &[Arc<Rule>]) -> Whole {
     let client = world().client(&agent(sandbox));
     let cluster = Cluster::new(client.clone(), Arc::new(Kinds::new(client.clone())));
-    let request = Request {
-        rules,
-        installation: &sandbox.namespace,
-        namespace: None,
-        wanted: &|_, _| true,
-    };
+    let request =
+        Request { rules, installation: &sandbox.namespace, namespace: None, wanted: &|_, _| true };
     whole(&client, &cluster, &request, &Hider::new(&[7; 32])).await
 }
 
@@ -46,7 +42,12 @@ fn verdicts(whole: &Whole) -> Vec<String> {
 /// That a plan for what a controller brought to rest is empty.
 pub(crate) async fn nothing_would_change(sandbox: &Sandbox) {
     let whole = plan_of(sandbox).await;
-    assert!(is_quiet(&whole) && !whole.parents.is_empty(), "{:?}\n{}", whole.lacks, as_text(&whole));
+    assert!(
+        is_quiet(&whole) && !whole.parents.is_empty(),
+        "{:?}\n{}",
+        whole.lacks,
+        as_text(&whole)
+    );
     assert!(!whole.parents.iter().any(ParentPlan::is_wrong), "{}", as_text(&whole));
 }
 
@@ -80,10 +81,14 @@ pub(crate) async fn of_a_fresh_cluster_everything_is_created_and_then_nothing_ch
     assert_eq!(child["operations"][0]["op"], "add");
     assert_eq!(child["operations"][0]["path"], "");
     let template = &child["operations"][0]["template"];
-    assert!(template["file"].as_str().is_some_and(|file| file.starts_with("templates/webapp/")), "{child:#}");
+    assert!(
+        template["file"].as_str().is_some_and(|file| file.starts_with("templates/webapp/")),
+        "{child:#}"
+    );
     assert!(child["rule"]["line"].is_u64(), "{child:#}");
 
-    let writes: Vec<_> = sent(&sandbox).into_iter().filter(|one| one.is_write() || one.verb == "watch").collect();
+    let writes: Vec<_> =
+        sent(&sandbox).into_iter().filter(|one| one.is_write() || one.verb == "watch").collect();
     assert_eq!(writes, [], "it reads once and writes nothing");
     assert!(!sent(&sandbox).is_empty());
 
@@ -129,8 +134,8 @@ pub(crate) async fn an_edited_template_is_exactly_that_change_with_its_line() {
     let line = line_of("templates/webapp/deployment.yaml", "      containers:");
     assert_eq!(operation["template"]["line"], line);
     assert_eq!(operation["template"]["column"], 7);
-    let shown = format!("+       terminationGracePeriodSeconds: 7");
-    assert!(as_text(&whole).contains(&shown), "{}", as_text(&whole));
+    let shown = "+       terminationGracePeriodSeconds: 7";
+    assert!(as_text(&whole).contains(shown), "{}", as_text(&whole));
     assert!(as_text(&whole).contains(&format!("templates/webapp/deployment.yaml:{line}:7")));
     assert_eq!(sandbox.get("Deployment", "shop").await, before, "nothing was written");
 }
@@ -157,7 +162,10 @@ pub(crate) async fn a_hand_edit_and_a_foreign_object_are_told_with_who_did_it() 
     let found = verdicts(&whole);
     assert!(found.contains(&"service refuse".to_owned()), "{found:?}");
     let text = as_text(&whole);
-    assert!(text.contains("Service plan-foreign/taken exists and Kubewright did not create it"), "{text}");
+    assert!(
+        text.contains("Service plan-foreign/taken exists and Kubewright did not create it"),
+        "{text}"
+    );
     assert!(whole.parents.iter().any(ParentPlan::is_wrong));
 }
 
@@ -249,7 +257,12 @@ const REVEALING: &str = r#"
 
 /// Values that must never be seen, plain and as they are stored.
 fn leaks(text: &str) -> Vec<&'static str> {
-    let values = ["hunter2-correct-horse", "aHVudGVyMi1jb3JyZWN0LWhvcnNl", "hunter3-battery-staple", "aHVudGVyMy1iYXR0ZXJ5LXN0YXBsZQ=="];
+    let values = [
+        "hunter2-correct-horse",
+        "aHVudGVyMi1jb3JyZWN0LWhvcnNl",
+        "hunter3-battery-staple",
+        "aHVudGVyMy1iYXR0ZXJ5LXN0YXBsZQ==",
+    ];
     values.into_iter().filter(|value| text.contains(value)).collect()
 }
 
@@ -270,7 +283,9 @@ pub(crate) async fn values_of_secrets_are_in_no_output() {
     sandbox.until("Secret", "shop-copy", "is there", |_| true).await;
     sandbox.settled().await;
     sandbox.stop().await;
-    sandbox.edit("Secret", "shop-creds", json!({"stringData": {"password": "hunter3-battery-staple"}})).await;
+    sandbox
+        .edit("Secret", "shop-creds", json!({"stringData": {"password": "hunter3-battery-staple"}}))
+        .await;
     let changed = plan_of(&sandbox).await;
     let text = printed(&changed);
     assert_eq!(leaks(&text), [""; 0], "{text}");
@@ -279,7 +294,8 @@ pub(crate) async fn values_of_secrets_are_in_no_output() {
 }
 
 pub(crate) async fn a_rule_that_reveals_secrets_does_not_reveal_them_in_plans() {
-    let rule = SECRETIVE.replace("  inputs:", "  reveal: true\n  inputs:") + REVEALING.trim_start_matches('\n');
+    let rule = SECRETIVE.replace("  inputs:", "  reveal: true\n  inputs:")
+        + REVEALING.trim_start_matches('\n');
     let sandbox = Sandbox::at_rest_with("plan-reveal", &rule, &[]).await;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "shop-creds"},
         "stringData": {"password": "hunter2-correct-horse"}});
@@ -294,11 +310,120 @@ pub(crate) async fn a_rule_that_reveals_secrets_does_not_reveal_them_in_plans() 
     assert!(text.contains("ConfigMap plan-reveal/shop-shown"), "{text}");
 }
 
+const EVERYTHING: &str = r#"
+apiVersion: kubewright.io/v1alpha1
+kind: Rule
+metadata: {name: everything}
+spec:
+  parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
+  children:
+    - id: kept
+      inline: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: {{ parent.metadata.name }}-kept}
+        data: {replicas: "{{ parent.spec.replicas }}", other: "x"}
+    - id: extra
+      when: [{path: "$.spec.replicas", atLeast: 2}]
+      inline: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: {{ parent.metadata.name }}-extra}
+    - id: anew
+      update: recreate
+      inline: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: {{ parent.metadata.name }}-anew}
+        data: {replicas: "{{ parent.spec.replicas }}"}
+    - id: note
+      when: [{path: "$.spec.replicas", atLeast: 2}]
+      patch: {target: {apiVersion: v1, kind: ConfigMap, name: "theirs"}}
+      inline: |
+        metadata: {labels: {note: "{{ parent.spec.replicas }}"}}
+    - id: last
+      needs: [missing]
+      inline: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: {{ parent.metadata.name }}-last}
+    - id: missing
+      when: [{path: "$.spec.image", equals: "never"}]
+      inline: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: {{ parent.metadata.name }}-missing}
+"#;
+
+pub(crate) async fn updates_deletions_recreations_and_edits_are_told_apart() {
+    let mut sandbox = Sandbox::at_rest_with("plan-all", EVERYTHING, &[]).await;
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}});
+    sandbox.create("ConfigMap", theirs).await;
+    sandbox.webapp_is("shop", json!({"image": "nginx", "replicas": 2})).await;
+    let fresh = plan_of(&sandbox).await;
+    let expected = ["kept create", "extra create", "anew create", "last create", "note edit"];
+    assert_eq!(verdicts(&fresh), expected, "{}", as_text(&fresh));
+    let text = as_text(&fresh);
+    assert!(text.contains("+     note: '2'") || text.contains("+     note: \"2\""), "{text}");
+    let edit = EVERYTHING.lines().position(|line| line.contains("{labels: {note")).expect("a line");
+    assert!(text.contains(&format!("rule.yaml:{}:", edit + 1)), "the line of the edit: {text}");
+    sandbox.start();
+    sandbox.until("ConfigMap", "shop-last", "is there", |_| true).await;
+    sandbox.settled().await;
+    nothing_would_change(&sandbox).await;
+    sandbox.stop().await;
+
+    sandbox.webapp_is("shop", json!({"image": "nginx", "replicas": 1})).await;
+    let whole = plan_of(&sandbox).await;
+    let expected = ["kept update", "anew recreate", "last keep", "extra delete", "note unedit"];
+    assert_eq!(verdicts(&whole), expected, "{}", as_text(&whole));
+    let json: Value = serde_json::from_str(&as_json(&whole)).expect("JSON");
+    let kept = &json["parents"][0]["children"][0];
+    let operations = json!([{"op": "replace", "path": "/data/replicas", "value": "1", "was": "2",
+        "template": {"file": "rule.yaml", "line": 13, "column": 16}}]);
+    assert_eq!(kept["operations"], operations, "{kept:#}");
+    assert_eq!(
+        json["parents"][0]["children"][3]["operations"],
+        json!([{"op": "remove", "path": ""}])
+    );
+    // It does what was told.
+    sandbox.start();
+    sandbox.until_gone("ConfigMap", "shop-extra").await;
+    sandbox
+        .until("ConfigMap", "shop-anew", "is anew", |anew| anew["data"]["replicas"] == "1")
+        .await;
+    sandbox
+        .until("ConfigMap", "theirs", "is as it was", |map| map["metadata"].get("labels").is_none())
+        .await;
+    sandbox.settled().await;
+    nothing_would_change(&sandbox).await;
+    sandbox.stop().await;
+}
+
+pub(crate) async fn a_kind_that_is_not_served_is_named_and_holds_up_only_its_own_objects() {
+    let rule = EVERYTHING.replace(
+        "    - id: extra\n",
+        "    - id: odd\n      inline: |\n        apiVersion: tests.kubewright.io/v1\n        kind: PlanOdd\n        metadata: {name: odd}\n    - id: extra\n",
+    );
+    let sandbox = Sandbox::at_rest_with("plan-kinds", &rule, &[]).await;
+    sandbox.webapp_is("shop", json!({"image": "nginx", "replicas": 1})).await;
+    let whole = plan_of(&sandbox).await;
+    let found = verdicts(&whole);
+    assert!(
+        found.contains(&"odd wait".to_owned()) && found.contains(&"kept create".to_owned()),
+        "{found:?}"
+    );
+    let told = "the API server serves no tests.kubewright.io/v1 PlanOdd";
+    assert!(whole.lacks.iter().any(|lack| lack.what.contains(told)), "{:?}", whole.lacks);
+    assert!(whole.lacks.iter().any(|lack| lack.remedy.contains("kubectl api-resources")));
+}
+
 pub(crate) async fn a_missing_right_is_named_with_its_verb_and_resource() {
     let mut sandbox = Sandbox::webapp_at_rest("plan-rights").await;
     sandbox.webapp_is("shop", json!({"image": "nginx", "replicas": 1})).await;
     sandbox.limit("plan-reader");
-    let reads = json!([{"apiGroups": ["demo.kubewright.io"], "resources": ["webapps"], "verbs": ["list"]}]);
+    let reads =
+        json!([{"apiGroups": ["demo.kubewright.io"], "resources": ["webapps"], "verbs": ["list"]}]);
     sandbox.allow("first", reads).await;
     let client = world().client_as("plan-reader-agent", Some("plan-reader"));
     let cluster = Cluster::new(client.clone(), Arc::new(Kinds::new(client.clone())));

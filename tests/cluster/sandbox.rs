@@ -223,8 +223,7 @@ impl Sandbox {
                 .replace("parent: {", &format!("parent: {{namespaces: [{}], ", self.namespace));
             Source::new(source.name.clone(), text)
         });
-        let folder =
-            Folder { rules: confined.collect(), templates: Arc::clone(&folder.templates) };
+        let folder = Folder { rules: confined.collect(), templates: Arc::clone(&folder.templates) };
         let loaded = rule::load(&folder);
         assert_eq!(loaded.problems, [], "the rules compile");
         loaded.rules

@@ -3,7 +3,9 @@
 //! In: what there is to say, without secrets. Out: text. Pure.
 
 use super::Told;
-use crate::cli::plan::{ChildDocument, LackDocument, ObjectDocument, PlaceDocument, ProblemDocument};
+use crate::cli::plan::{
+    ChildDocument, LackDocument, ObjectDocument, PlaceDocument, ProblemDocument,
+};
 use crate::plan::{Explanation, Standing};
 use crate::rule::API_VERSION;
 use serde::Serialize;
@@ -58,7 +60,8 @@ struct Child<'t> {
 
 #[derive(Serialize)]
 struct Input<'t> {
-    input: &'t str,
+    #[serde(rename = "input")]
+    id: &'t str,
     found: &'t str,
     missing: bool,
     rule: PlaceDocument<'t>,
@@ -71,7 +74,9 @@ pub(super) fn json(told: &Told) -> String {
         api_version: API_VERSION,
         kind: "Explanation",
         explanations: told.explanations.iter().map(entry).collect(),
-        elsewhere: elsewhere.map(|(rule, names)| json!({"rule": rule, "namespaces": names})).collect(),
+        elsewhere: elsewhere
+            .map(|(rule, names)| json!({"rule": rule, "namespaces": names}))
+            .collect(),
         lacks: told.lacks.iter().map(LackDocument::of).collect(),
     };
     // Texts and numbers under text keys: nothing that could fail.
@@ -94,7 +99,7 @@ fn entry(one: &Explanation) -> Entry<'_> {
             .inputs
             .iter()
             .map(|reading| Input {
-                input: &reading.input,
+                id: &reading.input,
                 found: &reading.found,
                 missing: reading.missing,
                 rule: PlaceDocument::of(&reading.place),

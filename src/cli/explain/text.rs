@@ -24,7 +24,8 @@ pub(super) fn text(told: &Told, style: Style) -> String {
     }
     for (rule, namespaces) in &told.elsewhere {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "rule {rule} is for other namespaces only: {}", namespaces.join(", "));
+        let _ =
+            writeln!(text, "rule {rule} is for other namespaces only: {}", namespaces.join(", "));
     }
     text
 }
@@ -38,13 +39,21 @@ fn explanation(text: &mut String, one: &Explanation, style: Style) {
     children(text, one, style);
     for reading in &one.inputs {
         let how = if reading.missing { "missing: " } else { "" };
-        let _ = writeln!(text, "  input {}: {how}{}  [{}]", reading.input, reading.found, reading.place);
+        let _ = writeln!(
+            text,
+            "  input {}: {how}{}  [{}]",
+            reading.input, reading.found, reading.place
+        );
     }
     if one.plan.status.is_some() {
         let _ = writeln!(text, "  its status would change: `kubewright plan` shows how");
     }
     for (name, ours) in &one.finalizers {
-        let whose = if *ours { "ours: it goes when what it made elsewhere is gone" } else { "somebody else's" };
+        let whose = if *ours {
+            "ours: it goes when what it made elsewhere is gone"
+        } else {
+            "somebody else's"
+        };
         let _ = writeln!(text, "  finalizer {name} ({whose})");
     }
     for [kind, status, reason, message] in &one.conditions {
@@ -80,7 +89,10 @@ fn children(text: &mut String, one: &Explanation, style: Style) {
     let more = one.children.len() - shown.len();
     if more > 0 {
         let calm = one.children.iter().filter(calm).count().min(more);
-        let _ = writeln!(text, "  … and {more} more children, {calm} of them in sync and ready; `-o json` has all");
+        let _ = writeln!(
+            text,
+            "  … and {more} more children, {calm} of them in sync and ready; `-o json` has all"
+        );
     }
 }
 
@@ -102,11 +114,12 @@ fn child(text: &mut String, child: &Standing, style: Style) {
     };
     let object = plan.object.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
     let state = child.state.map(|state| format!(", {}", style.state(state))).unwrap_or_default();
-    let state = if plan.verdict == Verdict::Wait { String::new() } else { state };
+    let absent = matches!(plan.verdict, Verdict::Wait | Verdict::Create | Verdict::Adopt);
+    let (state, message) = if absent { (String::new(), "") } else { (state, &*child.message) };
     let _ = writeln!(text, "  {}{object}: {verdict}{state}", plan.child);
     let mut whys = vec![plan.why.clone(), plan.waits.clone().unwrap_or_default()];
-    if !whys.iter().any(|why| child.message.contains(why.as_str()) && !why.is_empty()) {
-        whys.push(child.message.clone());
+    if !whys.iter().any(|why| message.contains(why.as_str()) && !why.is_empty()) {
+        whys.push(message.to_owned());
     }
     whys.dedup();
     for why in whys.iter().filter(|why| !why.is_empty()) {

@@ -225,7 +225,10 @@ fn parent(plan: &ParentPlan) -> ParentDocument<'_> {
         left_alone: plan.left_alone.as_deref(),
         finalizer: plan.finalizer,
         children: plan.children.iter().map(ChildDocument::of).collect(),
-        status: plan.status.as_ref().map(|change| StatusDocument { operations: operations(change) }),
+        status: plan
+            .status
+            .as_ref()
+            .map(|change| StatusDocument { operations: operations(change) }),
         problems: plan.problems.iter().map(ProblemDocument::of).collect(),
     }
 }

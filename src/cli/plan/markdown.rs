@@ -21,7 +21,12 @@ pub(super) fn markdown(whole: &Whole) -> String {
     let quiet = whole.parents.iter().filter(|plan| !is_told(plan)).count();
     let mut text = format!("### Plan\n\n{}\n", summary(whole, quiet));
     for lack in &whole.lacks {
-        let _ = writeln!(text, "> **Not everything could be read.** {}  \n> {}\n", plain(&lack.what), plain(&lack.remedy));
+        let _ = writeln!(
+            text,
+            "> **Not everything could be read.** {}  \n> {}\n",
+            plain(&lack.what),
+            plain(&lack.remedy)
+        );
     }
     if counts(whole).is_empty() && !whole.parents.iter().any(is_told) {
         return text;
@@ -29,7 +34,10 @@ pub(super) fn markdown(whole: &Whole) -> String {
     table(&mut text, whole);
     let mut cut = 0;
     for plan in whole.parents.iter().filter(|plan| is_told(plan)) {
-        let children = plan.children.iter().filter_map(|child| Some((child.child.as_str(), child.change.as_ref()?)));
+        let children = plan
+            .children
+            .iter()
+            .filter_map(|child| Some((child.child.as_str(), child.change.as_ref()?)));
         for (name, change) in children.chain(plan.status.iter().map(|change| ("status", change))) {
             let block = block(plan, name, change);
             if text.len() + block.len() > LONGEST {
@@ -55,18 +63,28 @@ fn table(text: &mut String, whole: &Whole) {
     let mut rows = Vec::new();
     for plan in whole.parents.iter().filter(|plan| is_told(plan)) {
         let head = format!("| {} | {} |", plain(&plan.parent.to_string()), plain(&plan.rule));
-        let alone = plan.left_alone.iter().map(|why| format!("{head} | | left alone | {} |", plain(why)));
+        let alone =
+            plan.left_alone.iter().map(|why| format!("{head} | | left alone | {} |", plain(why)));
         rows.extend(alone);
-        rows.extend(plan.problems.iter().map(|problem| {
-            format!("{head} | | **fail** | {} |", plain(&problem.to_string()))
-        }));
+        rows.extend(
+            plan.problems
+                .iter()
+                .map(|problem| format!("{head} | | **fail** | {} |", plain(&problem.to_string()))),
+        );
         for child in plan.children.iter().filter(|child| child.verdict != Verdict::Keep) {
             let object = child.object.as_ref().map(ToString::to_string).unwrap_or_default();
             let waits = child.waits.iter().map(|waits| format!("only then: {waits}"));
-            let why: Vec<String> =
-                Some(child.why.clone()).filter(|why| !why.is_empty()).into_iter().chain(waits).collect();
+            let why: Vec<String> = Some(child.why.clone())
+                .filter(|why| !why.is_empty())
+                .into_iter()
+                .chain(waits)
+                .collect();
             let (child, verdict) = (plain(&child.child), child.verdict.word());
-            rows.push(format!("{head} {child} | {} | **{verdict}** | {} |", plain(&object), plain(&why.join("; "))));
+            rows.push(format!(
+                "{head} {child} | {} | **{verdict}** | {} |",
+                plain(&object),
+                plain(&why.join("; "))
+            ));
         }
         if plan.status.is_some() {
             rows.push(format!("{head} | | **status** | |"));
@@ -82,7 +100,11 @@ fn table(text: &mut String, whole: &Whole) {
 }
 
 fn block(plan: &ParentPlan, name: &str, change: &Change) -> String {
-    let mut block = format!("<details><summary>{} {}</summary>\n\n", plain(&plan.parent.to_string()), plain(name));
+    let mut block = format!(
+        "<details><summary>{} {}</summary>\n\n",
+        plain(&plan.parent.to_string()),
+        plain(name)
+    );
     let lines = lines(&change.changes);
     let longest = lines.iter().flat_map(|line| runs(&line.text)).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -93,8 +115,7 @@ fn block(plan: &ParentPlan, name: &str, change: &Change) -> String {
             Sign::Minus => '-',
             Sign::Plus => '+',
         };
-        let origin = line.operation.and_then(|at| change.origins.get(at)?.as_ref());
-        let origin = origin.filter(|_| line.sign != Sign::Minus).map(|place| format!("  # {place}"));
+        let origin = change.origin(line).map(|place| format!("  # {place}"));
         let _ = writeln!(block, "{sign} {}{}", line.text, origin.unwrap_or_default());
     }
     if lines.len() > MOST_LINES {

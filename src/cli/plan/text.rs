@@ -20,7 +20,11 @@ pub(super) fn text(whole: &Whole, style: Style) -> String {
     let mut quiet = 0;
     for plan in &whole.parents {
         let told = |child: &ChildPlan| child.verdict != Verdict::Keep;
-        if !plan.changes() && !plan.is_wrong() && !plan.children.iter().any(told) && plan.left_alone.is_none() {
+        if !plan.changes()
+            && !plan.is_wrong()
+            && !plan.children.iter().any(told)
+            && plan.left_alone.is_none()
+        {
             quiet += 1;
             continue;
         }
@@ -40,7 +44,10 @@ pub(super) fn summary(whole: &Whole, quiet: usize) -> String {
         return "no parents\n".to_owned();
     }
     if counts.is_empty() {
-        return format!("no change: {all} {} as the rules want\n", if all == 1 { "parent is" } else { "parents are" });
+        return format!(
+            "no change: {all} {} as the rules want\n",
+            if all == 1 { "parent is" } else { "parents are" }
+        );
     }
     let told: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
     format!("{} for {} of {all} {}\n", told.join(", "), all - quiet, parents(all))
@@ -122,11 +129,7 @@ fn line(text: &mut String, line: &Line, change: &Change, style: Style) {
         Sign::Plus => ('+', "\x1b[32m"),
     };
     let shown = format!("{sign} {}", line.text);
-    let origin = line.operation.and_then(|at| change.origins.get(at)?.as_ref());
-    // Of a pair the new value has the place; what goes has it where nothing comes.
-    let paired = line.sign == Sign::Minus
-        && line.operation.is_some_and(|at| change.changes.operations[at].is.is_some());
-    let origin = origin.filter(|_| !paired).map(|place| format!("  # {place}"));
+    let origin = change.origin(line).map(|place| format!("  # {place}"));
     let pad = origin.as_ref().map_or(0, |_| WIDTH.saturating_sub(shown.chars().count()));
     let painted = if colour.is_empty() { shown } else { paint(&shown, colour, style) };
     let origin = origin.map(|origin| paint(&origin, "\x1b[2m", style)).unwrap_or_default();

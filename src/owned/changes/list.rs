@@ -66,7 +66,8 @@ impl Walk<'_> {
         }
         found.sort_by_key(|(place, _)| *place);
         let mut all: Vec<Delta> = found.into_iter().map(|(_, delta)| delta).collect();
-        for (index, element) in wanted.iter().enumerate().filter(|(at, _)| places[*at].0.is_none()) {
+        for (index, element) in wanted.iter().enumerate().filter(|(at, _)| places[*at].0.is_none())
+        {
             let at = at.element(step(live.len(), element, places[index].1), "-", Some(index));
             all.push(self.change(None, Some(element), &at));
         }
@@ -81,7 +82,8 @@ impl Walk<'_> {
 
     /// Members of a set.
     fn set(&mut self, wanted: &[Value], live: &[Value], owned: &FieldSet, at: &At) -> Delta {
-        let has = |list: &[Value], member: &Value| list.iter().any(|one| order(one, member).is_eq());
+        let has =
+            |list: &[Value], member: &Value| list.iter().any(|one| order(one, member).is_eq());
         let member = |value: &Value| Step::Value(Box::new(value.clone()));
         let mut all = Vec::new();
         for (place, value) in live.iter().enumerate().rev() {
@@ -113,9 +115,9 @@ impl Walk<'_> {
             let ends = wanted.iter().rev().zip(live.iter().rev());
             (before, ends.take(shorter - before).take_while(same).count())
         };
-        for index in 0..before {
+        for (index, element) in wanted.iter().enumerate().take(before) {
             let at = at.element(Step::Index(index), &index.to_string(), Some(index));
-            all.push(self.value(&wanted[index], live.get(index), Some(&ours), &at));
+            all.push(self.value(element, live.get(index), Some(&ours), &at));
         }
         let mut gone = Vec::new();
         for index in (before..live.len() - after).rev() {
@@ -123,14 +125,14 @@ impl Walk<'_> {
             gone.push(self.change(live.get(index), None, &at));
         }
         all.extend(gone.into_iter().rev());
-        for index in before..wanted.len() - after {
+        for (index, element) in wanted.iter().enumerate().skip(before) {
             let at = at.element(Step::Index(index), &index.to_string(), Some(index));
-            all.push(self.change(None, Some(&wanted[index]), &at));
-        }
-        for index in wanted.len() - after..wanted.len() {
-            let place = (live.len() + index).saturating_sub(wanted.len());
-            let at = at.element(Step::Index(index), &index.to_string(), Some(index));
-            all.push(self.value(&wanted[index], live.get(place), Some(&ours), &at));
+            if index < wanted.len() - after {
+                all.push(self.change(None, Some(element), &at));
+            } else {
+                let place = (live.len() + index).saturating_sub(wanted.len());
+                all.push(self.value(element, live.get(place), Some(&ours), &at));
+            }
         }
         Delta::List(all)
     }

@@ -7,9 +7,7 @@ const US: &str = "us";
 
 /// An object with our entry, and perhaps an update by `them`.
 fn object(spec: &Value, ours: &Value, theirs: &Value) -> Value {
-    let entry = |manager: &str, operation: &str, fields: &Value| {
-        json!({"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields})
-    };
+    let entry = |manager: &str, operation: &str, fields: &Value| json!({"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields});
     let mut entries = vec![entry(US, "Apply", &json!({"f:spec": ours}))];
     if !theirs.is_null() {
         entries.push(entry("them", "Update", &json!({"f:spec": theirs})));
@@ -34,18 +32,20 @@ fn found(wanted: &Value, live: &Value) -> Changes {
 
 /// Carries one operation out, as RFC 6902 says.
 fn apply(object: &mut Value, operation: &Operation) {
-    let (above, last) = operation.pointer.rsplit_once('/').unwrap();
-    let last = last.replace("~1", "/").replace("~0", "~");
+    let (above, step) = operation.pointer.rsplit_once('/').unwrap();
+    let name = step.replace("~1", "/").replace("~0", "~");
     let place = object.pointer_mut(above).unwrap_or_else(|| panic!("no {above}"));
     match (place, operation.word(), operation.is.clone()) {
-        (Value::Object(map), "remove", _) => assert!(map.remove(&last).is_some(), "{last}"),
+        (Value::Object(map), "remove", _) => assert!(map.remove(&name).is_some(), "{name}"),
         (Value::Object(map), word, Some(value)) => {
-            assert_eq!(map.insert(last, value).is_some(), word == "replace");
+            assert_eq!(map.insert(name, value).is_some(), word == "replace");
         }
-        (Value::Array(list), "remove", _) => drop(list.remove(last.parse().unwrap())),
-        (Value::Array(list), "replace", Some(value)) => list[last.parse::<usize>().unwrap()] = value,
-        (Value::Array(list), _, Some(value)) if last == "-" => list.push(value),
-        (Value::Array(list), _, Some(value)) => list.insert(last.parse().unwrap(), value),
+        (Value::Array(items), "remove", _) => drop(items.remove(name.parse().unwrap())),
+        (Value::Array(items), "replace", Some(value)) => {
+            items[name.parse::<usize>().unwrap()] = value;
+        }
+        (Value::Array(items), _, Some(value)) if name == "-" => items.push(value),
+        (Value::Array(items), _, Some(value)) => items.insert(name.parse().unwrap(), value),
         other => panic!("{other:?}"),
     }
 }
@@ -53,7 +53,11 @@ fn apply(object: &mut Value, operation: &Operation) {
 fn told(wanted: &Value, live: &Value) -> Vec<String> {
     let shown = |value: &Option<Value>| value.as_ref().map_or("-".into(), Value::to_string);
     let one = |one: &Operation| {
-        let held = if one.held_by.is_empty() { String::new() } else { format!(" ({})", one.held_by.join(", ")) };
+        let held = if one.held_by.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", one.held_by.join(", "))
+        };
         format!("{} {} {} {}{held}", one.word(), one.pointer, shown(&one.was), shown(&one.is))
     };
     found(wanted, live).operations.iter().map(one).collect()
@@ -62,7 +66,11 @@ fn told(wanted: &Value, live: &Value) -> Vec<String> {
 #[test]
 fn only_what_is_ours_or_wanted_is_told() {
     let ours = json!({"f:a": {}, "f:b": {}, "f:m": {"f:x": {}, "f:y": {}}});
-    let live = object(&json!({"a": 1, "b": "t", "m": {"x": 1, "y": 2, "theirs": 3}, "defaulted": 7}), &ours, &Value::Null);
+    let live = object(
+        &json!({"a": 1, "b": "t", "m": {"x": 1, "y": 2, "theirs": 3}, "defaulted": 7}),
+        &ours,
+        &Value::Null,
+    );
     for (wanted, expected) in [
         (json!({"a": 1, "b": "t", "m": {"x": 1, "y": 2}}), vec![]),
         (json!({"a": 2, "b": "t", "m": {"x": 1, "y": 2}}), vec!["replace /spec/a 1 2"]),
@@ -70,7 +78,10 @@ fn only_what_is_ours_or_wanted_is_told() {
         (json!({"a": 1, "b": "t", "m": {"x": 1}}), vec!["remove /spec/m/y 2 -"]),
         (json!({"a": 1, "b": "t"}), vec!["remove /spec/m/x 1 -", "remove /spec/m/y 2 -"]),
         (json!({"a": 1, "b": "t", "m": {"x": 1, "y": 2, "z/~": 0}}), vec!["add /spec/m/z~1~0 - 0"]),
-        (json!({"a": 1, "b": {"c": 1}, "m": {"x": 1, "y": 2}}), vec![r#"replace /spec/b "t" {"c":1}"#]),
+        (
+            json!({"a": 1, "b": {"c": 1}, "m": {"x": 1, "y": 2}}),
+            vec![r#"replace /spec/b "t" {"c":1}"#],
+        ),
     ] {
         assert_eq!(told(&wanted, &live), expected, "{wanted}");
     }
@@ -81,7 +92,8 @@ fn a_map_of_ours_goes_as_a_whole_and_what_others_hold_too_stays() {
     let ours = json!({"f:m": {"f:x": {}, "f:y": {}}, "f:n": {}});
     let live = object(&json!({"m": {"x": 1, "y": 2}, "n": 1}), &ours, &json!({"f:n": {}}));
     assert_eq!(told(&json!({}), &live), [r#"remove /spec/m {"x":1,"y":2} -"#]);
-    let shared = object(&json!({"m": {"x": 1, "y": 2}, "n": 1}), &ours, &json!({"f:m": {"f:x": {}}}));
+    let shared =
+        object(&json!({"m": {"x": 1, "y": 2}, "n": 1}), &ours, &json!({"f:m": {"f:x": {}}}));
     assert_eq!(told(&json!({}), &shared), ["remove /spec/m/y 2 -", "remove /spec/n 1 -"]);
 }
 
@@ -94,17 +106,29 @@ fn who_else_holds_a_value_is_named() {
 #[test]
 fn elements_are_matched_by_their_keys_whatever_the_server_added() {
     let c = |name: &str| format!(r#"k:{{"name":"{name}"}}"#);
-    let ours = json!({"f:l": {c("a"): {".": {}, "f:name": {}, "f:image": {}}, c("b"): {"f:name": {}}}});
-    let list = json!([{"name": "theirs"}, {"name": "a", "image": "1", "policy": "d"}, {"name": "b"}]);
+    let ours =
+        json!({"f:l": {c("a"): {".": {}, "f:name": {}, "f:image": {}}, c("b"): {"f:name": {}}}});
+    let list =
+        json!([{"name": "theirs"}, {"name": "a", "image": "1", "policy": "d"}, {"name": "b"}]);
     let live = object(&json!({ "l": list }), &ours, &json!({"f:l": {c("theirs"): {"f:name": {}}}}));
     for (wanted, expected) in [
         (json!([{"name": "a", "image": "1"}, {"name": "b"}]), vec![]),
-        (json!([{"name": "a", "image": "2"}, {"name": "b"}]), vec![r#"replace /spec/l/1/image "1" "2""#]),
+        (
+            json!([{"name": "a", "image": "2"}, {"name": "b"}]),
+            vec![r#"replace /spec/l/1/image "1" "2""#],
+        ),
         (
             json!([{"name": "a", "image": "2"}, {"name": "c"}]),
-            vec![r#"replace /spec/l/1/image "1" "2""#, r#"remove /spec/l/2 {"name":"b"} -"#, r#"add /spec/l/- - {"name":"c"}"#],
+            vec![
+                r#"replace /spec/l/1/image "1" "2""#,
+                r#"remove /spec/l/2 {"name":"b"} -"#,
+                r#"add /spec/l/- - {"name":"c"}"#,
+            ],
         ),
-        (json!([{"name": "b"}]), vec![r#"remove /spec/l/1 {"image":"1","name":"a","policy":"d"} -"#]),
+        (
+            json!([{"name": "b"}]),
+            vec![r#"remove /spec/l/1 {"image":"1","name":"a","policy":"d"} -"#],
+        ),
     ] {
         assert_eq!(told(&json!({ "l": wanted }), &live), expected, "{wanted}");
     }
@@ -117,27 +141,45 @@ fn elements_are_matched_by_their_keys_whatever_the_server_added() {
 fn defaulted_parts_of_keys_are_no_change() {
     let key = r#"k:{"port":80,"protocol":"TCP"}"#;
     let ours = json!({"f:ports": {key: {".": {}, "f:port": {}, "f:targetPort": {}}}});
-    let live = object(&json!({"ports": [{"port": 80, "protocol": "TCP", "targetPort": 1, "nodePort": 30}]}), &ours, &Value::Null);
+    let live = object(
+        &json!({"ports": [{"port": 80, "protocol": "TCP", "targetPort": 1, "nodePort": 30}]}),
+        &ours,
+        &Value::Null,
+    );
     assert_eq!(told(&json!({"ports": [{"port": 80, "targetPort": 1}]}), &live), [""; 0]);
-    assert_eq!(told(&json!({"ports": [{"port": 80, "targetPort": 2}]}), &live), ["replace /spec/ports/0/targetPort 1 2"]);
+    assert_eq!(
+        told(&json!({"ports": [{"port": 80, "targetPort": 2}]}), &live),
+        ["replace /spec/ports/0/targetPort 1 2"]
+    );
 }
 
 #[test]
 fn lists_that_are_written_as_a_whole_are_told_element_by_element() {
-    let live = |list: Value| object(&json!({"l": list, "x": 1}), &json!({"f:l": {}, "f:x": {}}), &Value::Null);
+    let live = |list: Value| {
+        object(&json!({"l": list, "x": 1}), &json!({"f:l": {}, "f:x": {}}), &Value::Null)
+    };
     let rules = json!([{"verbs": ["get"], "d": 1}, {"verbs": ["list"]}, {"verbs": ["watch"]}]);
     for (wanted, expected) in [
-        (json!([{"verbs": ["get"]}, {"verbs": ["*"]}, {"verbs": ["watch"]}]), vec![r#"replace /spec/l/1/verbs/0 "list" "*""#]),
-        (json!([{"verbs": ["get"]}, {"verbs": ["watch"]}]), vec![r#"remove /spec/l/1 {"verbs":["list"]} -"#]),
+        (
+            json!([{"verbs": ["get"]}, {"verbs": ["*"]}, {"verbs": ["watch"]}]),
+            vec![r#"replace /spec/l/1/verbs/0 "list" "*""#],
+        ),
+        (
+            json!([{"verbs": ["get"]}, {"verbs": ["watch"]}]),
+            vec![r#"remove /spec/l/1 {"verbs":["list"]} -"#],
+        ),
         (
             json!([{"verbs": ["get"]}, {"verbs": ["list"]}, {"verbs": ["new"]}, {"verbs": ["watch"]}]),
             vec![r#"add /spec/l/2 - {"verbs":["new"]}"#],
         ),
-        (json!([]), vec![
-            r#"remove /spec/l/2 {"verbs":["watch"]} -"#,
-            r#"remove /spec/l/1 {"verbs":["list"]} -"#,
-            r#"remove /spec/l/0 {"d":1,"verbs":["get"]} -"#,
-        ]),
+        (
+            json!([]),
+            vec![
+                r#"remove /spec/l/2 {"verbs":["watch"]} -"#,
+                r#"remove /spec/l/1 {"verbs":["list"]} -"#,
+                r#"remove /spec/l/0 {"d":1,"verbs":["get"]} -"#,
+            ],
+        ),
     ] {
         assert_eq!(told(&json!({"l": wanted, "x": 1}), &live(rules.clone())), expected, "{wanted}");
     }
@@ -146,7 +188,8 @@ fn lists_that_are_written_as_a_whole_are_told_element_by_element() {
 #[test]
 fn what_may_be_the_servers_own_is_told_only_where_nothing_else_explains_the_write() {
     let ours = json!({"f:cpu": {}, "f:l": {}, "f:x": {}});
-    let live = object(&json!({"cpu": "1", "l": [{"a": 1, "defaulted": 2}], "x": 1}), &ours, &Value::Null);
+    let live =
+        object(&json!({"cpu": "1", "l": [{"a": 1, "defaulted": 2}], "x": 1}), &ours, &Value::Null);
     let wanted = |x: i64| json!({"cpu": "1000m", "l": [{"a": 1}], "x": x});
     assert_eq!(told(&wanted(2), &live), ["replace /spec/x 1 2"]);
     assert_eq!(
@@ -164,13 +207,17 @@ fn keys_that_others_put_into_a_map_that_is_written_as_a_whole_go() {
     assert_eq!(told(&wanted(1), &taken), [expected]);
     assert_eq!(told(&wanted(2), &taken), [expected, "replace /spec/x 1 2"]);
     let ours = object(&spec, &json!({"f:x": {}, "f:selector": {}}), &Value::Null);
-    assert_eq!(told(&wanted(2), &ours), [r#"remove /spec/selector/by "hand" -"#, "replace /spec/x 1 2"]);
+    assert_eq!(
+        told(&wanted(2), &ours),
+        [r#"remove /spec/selector/by "hand" -"#, "replace /spec/x 1 2"]
+    );
 }
 
 #[test]
 fn members_of_sets_come_and_go() {
     let ours = json!({"f:s": {r#"v:"a""#: {}, r#"v:"b""#: {}}});
-    let live = object(&json!({"s": ["theirs", "a", "b"]}), &ours, &json!({"f:s": {r#"v:"theirs""#: {}}}));
+    let live =
+        object(&json!({"s": ["theirs", "a", "b"]}), &ours, &json!({"f:s": {r#"v:"theirs""#: {}}}));
     assert_eq!(
         told(&json!({"s": ["a", "c"]}), &live),
         [r#"remove /spec/s/2 "b" -"#, r#"add /spec/s/- - "c""#]
