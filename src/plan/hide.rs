@@ -236,3 +236,66 @@ fn covers(cover: Cover, path: &[String]) -> bool {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn hidden(cover: Cover, object: &Value) -> Value {
+        let hider = Hider::new(&[1; 32]);
+        let texts = vec!["hunter2".to_owned()];
+        let knowing = Knowing { key: &hider.key, texts, fed: false };
+        knowing.value(object, &mut Vec::new(), cover)
+    }
+
+    #[test]
+    fn of_a_secret_its_data_is_hidden_and_of_a_fed_child_everything_but_its_name() {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": "a", "labels": {"app": "web", "kubewright.io/rule": "r"},
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{..}", "note": "n"}},
+            "type": "Opaque", "data": {"k": "aGVsbG8="}, "stringData": {"n": 7},
+        });
+        let is_hidden =
+            |value: &Value| value.as_str().is_some_and(|text| text.starts_with("<hidden: "));
+        let places = [
+            ("/metadata/name", false, false),
+            ("/metadata/labels/kubewright.io~1rule", false, false),
+            ("/metadata/labels/app", false, true),
+            ("/metadata/annotations/note", false, true),
+            ("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration", true, true),
+            ("/type", false, true),
+            ("/data/k", true, true),
+            ("/stringData/n", true, true),
+            ("/kind", false, false),
+        ];
+        for (place, data, everything) in places {
+            for (cover, expected) in
+                [(Cover::Nothing, false), (Cover::Data, data), (Cover::Everything, everything)]
+            {
+                let shown = hidden(cover, &object);
+                assert_eq!(is_hidden(shown.pointer(place).unwrap()), expected, "{place}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hidden_value_shows_its_length_and_equal_ones_are_seen_to_be_equal() {
+        let data = json!({"data": {"a": "aGVsbG8=", "b": "aGVsbG8=", "c": "aGVsbG9v"}});
+        let shown = hidden(Cover::Data, &data);
+        assert!(shown["data"]["a"].as_str().unwrap().starts_with("<hidden: 5 bytes, "));
+        assert_eq!(shown["data"]["a"], shown["data"]["b"]);
+        assert!(shown["data"]["c"].as_str().unwrap().starts_with("<hidden: 6 bytes, "));
+        let other = Hider::new(&[2; 32]);
+        let knowing = Knowing { key: &other.key, texts: Vec::new(), fed: false };
+        let again = knowing.value(&data, &mut Vec::new(), Cover::Data);
+        assert_ne!(again, shown, "a hash says nothing to whoever does not have its key");
+    }
+
+    #[test]
+    fn texts_are_searched_for_values_of_secrets() {
+        let shown = hidden(Cover::Nothing, &json!({"m": ["it is hunter2!", "other"]}));
+        assert_eq!(shown, json!({"m": ["it is <hidden>!", "other"]}));
+    }
+}

@@ -51,6 +51,20 @@ pub(crate) async fn nothing_would_change(sandbox: &Sandbox) {
     assert!(!whole.parents.iter().any(ParentPlan::is_wrong), "{}", as_text(&whole));
 }
 
+/// That of each object of the child `all` exactly one value changes, at this place: no default, no spelling of the server.
+pub(crate) async fn every_child_would_change(sandbox: &Sandbox, rules: &[Arc<Rule>], place: &str) {
+    let whole = planned(sandbox, rules).await;
+    let json: Value = serde_json::from_str(&as_json(&whole)).expect("JSON");
+    let children = json["parents"][0]["children"].as_array().expect("children");
+    let all: Vec<&Value> = children.iter().filter(|child| child["child"] == "all").collect();
+    assert!(all.len() > 20, "{}", all.len());
+    for child in all {
+        let found = child["operations"].as_array().expect("operations").iter();
+        let found: Vec<&str> = found.filter_map(|one| one["path"].as_str()).collect();
+        assert_eq!(found, [place], "{child:#}");
+    }
+}
+
 fn is_quiet(whole: &Whole) -> bool {
     whole.lacks.is_empty() && !whole.parents.iter().any(ParentPlan::changes)
 }
@@ -138,6 +152,16 @@ pub(crate) async fn an_edited_template_is_exactly_that_change_with_its_line() {
     assert!(as_text(&whole).contains(shown), "{}", as_text(&whole));
     assert!(as_text(&whole).contains(&format!("templates/webapp/deployment.yaml:{line}:7")));
     assert_eq!(sandbox.get("Deployment", "shop").await, before, "nothing was written");
+
+    // The same for a value that somebody else holds: it is not ours to take.
+    let by_hand = json!({"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 60}}}});
+    sandbox.edit("Deployment", "shop", by_hand).await;
+    assert!(is_quiet(&plan_of(&sandbox).await), "what others add is none of our business");
+    let whole = planned(&sandbox, &edited).await;
+    let found = verdicts(&whole);
+    assert!(found.contains(&"deployment refuse".to_owned()), "{found:?}");
+    let told = "spec.template.spec.terminationGracePeriodSeconds is held by by-hand (Update)";
+    assert!(as_text(&whole).contains(told), "{}", as_text(&whole));
 }
 
 pub(crate) async fn a_hand_edit_and_a_foreign_object_are_told_with_who_did_it() {
