@@ -149,7 +149,7 @@ struct At {
     wanted: Vec<path::Step>,
     /// Within a value that is written as a whole.
     whole: bool,
-    /// In a list within it, where the server may have put defaults.
+    /// The server may have put defaults into it.
     defaulted: bool,
 }
 
@@ -175,8 +175,13 @@ impl At {
         }
     }
 
-    fn inside(&self, whole: bool) -> Self {
-        Self { whole: self.whole || whole, ..self.clone() }
+    /// Within a value that may be written as a whole, so that what it has besides goes; `taken` means that somebody else wrote
+    /// it last, and else there may be defaults of the server in it.
+    fn inside(&self, whole: bool, taken: bool) -> Self {
+        let is_plain =
+            matches!(self.field.last(), Some(Step::Field(name)) if PLAIN.contains(&&**name));
+        let defaulted = if self.whole { self.defaulted } else { whole && !taken };
+        Self { whole: self.whole || whole, defaulted: defaulted && !is_plain, ..self.clone() }
     }
 
     fn field(&self) -> FieldPath {
@@ -188,8 +193,8 @@ fn with<T: Clone>(steps: &[T], step: T) -> Vec<T> {
     steps.iter().cloned().chain([step]).collect()
 }
 
-/// What the server puts into references that are written as a whole.
-const DEFAULTED: [&str; 3] = ["apiVersion", "kind", "apiGroup"];
+/// Maps that are written as a whole and into which the server puts nothing.
+const PLAIN: [&str; 3] = ["selector", "nodeSelector", "matchLabels"];
 
 /// What is never changed through an apply, at the root and in the metadata.
 const UNCHANGED: [&str; 3] = ["apiVersion", "kind", "status"];
@@ -242,23 +247,24 @@ impl<'a> Walk<'a> {
         fields: Option<&FieldSet>,
         at: &At,
     ) -> Delta {
-        let Some(live) = live else {
-            // The server stores some empty values as nothing.
-            let stays = fields.is_some() && is_hollow(wanted);
-            return if stays {
-                Delta::Same(wanted.clone())
-            } else {
-                self.change(None, Some(wanted), at)
-            };
+        // The server stores some empty values as nothing, and an empty list may be owned by nobody.
+        let stays = is_hollow(wanted) && (fields.is_some() || (wanted.is_array() && !self.doubts));
+        let live = match live {
+            None | Some(Value::Null) if stays => return Delta::Same(wanted.clone()),
+            None => return self.change(None, Some(wanted), at),
+            Some(live) => live,
         };
         match (wanted, live) {
             (Value::Object(wanted), Value::Object(live)) => {
+                let taken = self.is_taken(fields, at);
                 // Of an empty map we own only that it is there.
-                let whole = !wanted.is_empty() && self.is_whole(fields, at);
-                self.map(wanted, live, fields, &at.inside(whole))
+                let whole = taken || (!wanted.is_empty() && fields.is_some_and(FieldSet::is_leaf));
+                self.map(wanted, live, fields, &at.inside(whole, taken))
             }
             (Value::Array(wanted), Value::Array(live)) => {
-                self.list(wanted, live, fields, &at.inside(self.is_whole(fields, at)))
+                let taken = self.is_taken(fields, at);
+                let whole = taken || fields.is_some_and(FieldSet::is_leaf);
+                self.list(wanted, live, fields, &at.inside(whole, taken))
             }
             _ if order(wanted, live).is_eq() => Delta::Same(wanted.clone()),
             _ if !self.doubts && same_worth(wanted, live) => Delta::Same(live.clone()),
@@ -266,15 +272,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether a value is written as a whole: so we own it, or whoever took it from us does.
-    fn is_whole(&self, fields: Option<&FieldSet>, at: &At) -> bool {
-        let taken = || Entries::among(self.managed_fields).own_whole(&at.field());
-        fields.map_or_else(|| !at.whole && taken(), FieldSet::is_leaf)
-    }
-
-    /// Whether a key that is not wanted may be there without anybody's doing.
-    fn may_be_default(name: &str, value: &Value, at: &At) -> bool {
-        at.defaulted || DEFAULTED.contains(&name) || is_hollow(value)
+    /// Whether somebody took a value from us as a whole.
+    fn is_taken(&self, fields: Option<&FieldSet>, at: &At) -> bool {
+        let entries = Entries::among(self.managed_fields);
+        fields.is_none() && !at.whole && entries.own_whole(&at.field())
     }
 
     fn map(
@@ -302,7 +303,8 @@ impl<'a> Walk<'a> {
             let owned = fields.and_then(|fields| fields.field(name));
             let gone = match owned {
                 Some(owned) => self.unwanted(owned, value, &at.key(name)),
-                None if at.whole && (self.doubts || !Self::may_be_default(name, value, at)) => {
+                // Whatever is not said of a value that is written as a whole goes.
+                None if at.whole && (self.doubts || !(at.defaulted || is_hollow(value))) => {
                     Some(self.change(Some(value), None, &at.key(name)))
                 }
                 None => None,

@@ -199,17 +199,25 @@ fn what_may_be_the_servers_own_is_told_only_where_nothing_else_explains_the_writ
 }
 
 #[test]
-fn keys_that_others_put_into_a_map_that_is_written_as_a_whole_go() {
-    let wanted = |x: i64| json!({"selector": {"a": "b"}, "x": x});
-    let spec = json!({"selector": {"a": "b", "by": "hand", "apiVersion": "v1"}, "x": 1});
-    let taken = object(&spec, &json!({"f:x": {}}), &json!({"f:selector": {}}));
-    let expected = r#"remove /spec/selector/by "hand" - (them (Update))"#;
-    assert_eq!(told(&wanted(1), &taken), [expected]);
-    assert_eq!(told(&wanted(2), &taken), [expected, "replace /spec/x 1 2"]);
-    let ours = object(&spec, &json!({"f:x": {}, "f:selector": {}}), &Value::Null);
+fn keys_in_a_map_that_is_written_as_a_whole_go_unless_the_server_may_have_put_them_there() {
+    let wanted =
+        |x: i64| json!({"selector": {"matchLabels": {"a": "b"}}, "reference": {"a": "b"}, "x": x});
+    let spec = |selector: Value, reference: Value| json!({"selector": {"matchLabels": selector}, "reference": reference, "x": 1});
+    let (usual, more) = (json!({"a": "b"}), json!({"a": "b", "by": "hand"}));
+    let selector = r#"remove /spec/selector/matchLabels/by "hand" -"#;
+    let reference = r#"remove /spec/reference/by "hand" -"#;
+    let ours = json!({"f:x": {}, "f:selector": {}, "f:reference": {}});
+    let of_ours = |selector: &Value, reference: &Value| {
+        object(&spec(selector.clone(), reference.clone()), &ours, &Value::Null)
+    };
+    assert_eq!(told(&wanted(2), &of_ours(&more, &usual)), [selector, "replace /spec/x 1 2"]);
+    assert_eq!(told(&wanted(2), &of_ours(&usual, &more)), ["replace /spec/x 1 2"]);
+    assert_eq!(told(&wanted(1), &of_ours(&usual, &more)), [reference], "nothing else explains it");
+    let left = json!({"f:x": {}, "f:selector": {}});
+    let taken = object(&spec(usual, more), &left, &json!({"f:reference": {}}));
     assert_eq!(
-        told(&wanted(2), &ours),
-        [r#"remove /spec/selector/by "hand" -"#, "replace /spec/x 1 2"]
+        told(&wanted(2), &taken),
+        [&format!("{reference} (them (Update))"), "replace /spec/x 1 2"]
     );
 }
 
@@ -229,6 +237,14 @@ fn empty_values_that_the_server_stores_as_nothing_are_no_change() {
     let ours = json!({"f:e": {}, "f:z": {}, "f:m": {}});
     let live = object(&json!({}), &ours, &Value::Null);
     assert_eq!(told(&json!({"e": "", "z": 0, "m": {}}), &live), [""; 0]);
+    let absent = object(&json!({"x": 1, "n": null}), &json!({"f:x": {}}), &Value::Null);
+    assert_eq!(told(&json!({"x": 2, "l": [], "n": []}), &absent), ["replace /spec/x 1 2"]);
+    assert_eq!(
+        told(&json!({"x": 1, "l": []}), &absent),
+        ["add /spec/l - []"],
+        "nothing else explains it"
+    );
+    assert_eq!(told(&json!({"x": 1, "n": {"a": 1}}), &absent), [r#"replace /spec/n null {"a":1}"#]);
     let filled = object(&json!({"m": {"theirs": 1}}), &ours, &json!({"f:m": {"f:theirs": {}}}));
     assert_eq!(told(&json!({"e": "", "z": 0, "m": {}}), &filled), [""; 0]);
 }
