@@ -3,7 +3,7 @@
 //! In: a [`Plan`]. Out: an [`Outcome`], one result per child: every refusal is in it, none is an error of the step.
 //! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
 
-mod adopt;
+pub(crate) mod adopt;
 pub(crate) mod patch;
 pub(crate) mod remove;
 mod repair;
@@ -13,7 +13,7 @@ mod takeover;
 pub use restraint::{BACKSTOP, Restraints};
 
 use crate::cluster::{Cluster, Deleted};
-use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
+use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, memo_of};
 use crate::fetch::{Live, Owner};
 use crate::marks::annotation;
 use crate::metrics::Metrics;
@@ -22,7 +22,7 @@ use crate::owned;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
 use crate::rule::{Adopt, OnImmutable};
-use adopt::Adoption;
+use adopt::{Unexpected, taken};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -263,7 +263,8 @@ async fn one(
     }
 }
 
-fn lost(child: &DesiredChild) -> String {
+/// That a child is gone, and with it what is not made anew.
+pub(crate) fn lost(child: &DesiredChild) -> String {
     format!(
         "{} is gone, and with it the values that were generated for it; restore it, or take `{}` out of the parent's \
          annotation {}",
@@ -271,10 +272,6 @@ fn lost(child: &DesiredChild) -> String {
         child.name(),
         annotation::GENERATED
     )
-}
-
-fn taken(child: &DesiredChild, why: &str) -> String {
-    format!("{} exists and {why}", child.id)
 }
 
 /// One call without a read: an apply with resourceVersion "1" creates an absent object and is refused on a present one
@@ -299,37 +296,23 @@ async fn create(
     }
 }
 
-/// An object that the cache did not show: it is somebody else's, the cache is late, or it lost the label that the cache
-/// selects by. What is ours is judged like any other, else the cache might never show it.
+/// An object that the cache did not show.
 async fn found(
     cluster: &Cluster,
     child: &DesiredChild,
     live: Live,
     owner: &Owner<'_>,
 ) -> Result<Done, Trouble> {
-    // No cache shows it, so that none would tell us when it is gone.
-    let leaving = || Trouble::Refused(Refusal::stale("it is being deleted"));
-    if live.is_remains(owner) {
-        return Err(leaving());
-    }
-    if let Some(why) = live.not_ours(owner).filter(|_| !live.lacks_entry(owner)) {
-        return match adopt::adoption(child, &live) {
-            Adoption::Allowed => adopt::adopt(cluster, child, &live, owner).await,
-            Adoption::NotAsked => Err(Trouble::NotOurs(taken(child, &why))),
-            Adoption::Refused(objection) => {
-                Err(Trouble::NotOurs(taken(child, &format!("{why}, and {objection}"))))
-            }
-        };
-    }
-    if child.generates {
-        // Its values are in there: the next pass renders it with them.
-        return Ok(Done::Found(Box::new(live)));
-    }
-    match judge(child, &live, None, owner.manager).0 {
-        Action::Apply(reason) => apply(cluster, child, &live, reason, None, owner).await,
-        Action::Recreate(reason) => recreate(cluster, child, &live, reason).await,
-        Action::WaitGone => Err(leaving()),
-        _ => Ok(Done::Found(Box::new(live))),
+    match adopt::judged(child, &live, owner) {
+        // No cache shows it, so that none would tell us when it is gone.
+        Unexpected::Leaving => Err(Trouble::Refused(Refusal::stale("it is being deleted"))),
+        Unexpected::NotOurs(why) => Err(Trouble::NotOurs(why)),
+        Unexpected::Adopted => adopt::adopt(cluster, child, &live, owner).await,
+        Unexpected::Ours(Action::Apply(reason)) => {
+            apply(cluster, child, &live, reason, None, owner).await
+        }
+        Unexpected::Ours(Action::Recreate(reason)) => recreate(cluster, child, &live, reason).await,
+        Unexpected::Ours(_) => Ok(Done::Found(Box::new(live))),
     }
 }
 

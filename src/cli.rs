@@ -3,11 +3,14 @@
 //! In: arguments. Out: an [`Exit`]. Commands write results to standard output and everything else to standard error.
 
 pub mod check;
+mod connect;
 pub mod crd;
 pub mod dev;
+pub mod explain;
 pub mod graph;
 pub mod kinds;
 pub mod new;
+pub mod plan;
 mod preview;
 pub mod render;
 pub mod run;
@@ -32,6 +35,8 @@ pub enum Exit {
     Failed,
     /// 3: rules, templates or parents have problems. (2 is for wrong usage.)
     Problems,
+    /// 4: all is well, and something would change.
+    Changes,
 }
 
 impl From<Exit> for ExitCode {
@@ -40,6 +45,7 @@ impl From<Exit> for ExitCode {
             Exit::Fine => 0,
             Exit::Failed => 1,
             Exit::Problems => 3,
+            Exit::Changes => 4,
         })
     }
 }
@@ -91,6 +97,22 @@ pub enum Command {
     ///
     /// The parent is given the defaults of its definition first, as the API server would.
     Render(render::RenderArguments),
+    /// Show what the rules would change for every live parent of the cluster; writes nothing.
+    ///
+    /// Reads the cluster of the current kubeconfig once and judges as the controller would right after a restart. Each
+    /// changed value is shown with the line of the template that wants it; values of Secrets are shown as lengths and
+    /// hashes. `kubewright plan rules WebApp/shop` looks at one parent.
+    ///
+    /// Exit codes: 0 nothing would change, 4 something would, 3 a template fails or an object or field is somebody
+    /// else's, 1 not everything could be read, 2 wrong usage.
+    Plan(plan::PlanArguments),
+    /// Say how a live parent stands: what is ready, what waits for what, who holds what, and which line wants it.
+    ///
+    /// `kubewright explain WebApp/shop -n team` reads the cluster of the current kubeconfig and writes nothing.
+    ///
+    /// Exit codes: 0 it is told (whatever it is), 1 there is no such parent or no cluster, 2 wrong usage, 3 the rules
+    /// have problems.
+    Explain(explain::ExplainArguments),
     /// Print the JSON Schema of rule files, for editors.
     ///
     /// With the YAML language server, put this on the first line of a rule:
@@ -181,6 +203,8 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::Run(arguments) => run::run(&arguments, &mut terminal),
         Command::Check(arguments) => check::check(&arguments, &mut terminal),
         Command::Render(arguments) => render::render(&arguments, &mut terminal),
+        Command::Plan(arguments) => plan::plan(&arguments, &mut terminal),
+        Command::Explain(arguments) => explain::explain(&arguments, &mut terminal),
         Command::Schema(arguments) => schema::schema(&arguments, &mut terminal),
         Command::Graph(arguments) => graph::graph(&arguments, &mut terminal),
         Command::New(arguments) => new::new(&arguments, &mut terminal),

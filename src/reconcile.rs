@@ -4,8 +4,8 @@
 //! Never here: what the steps do. A deleted parent never reaches render: garbage collection takes its children, or
 //! [`dismantle`] where there are some that it does not reach.
 
-mod dismantle;
-mod finalizer;
+pub(crate) mod dismantle;
+pub(crate) mod finalizer;
 mod foresee;
 mod gate;
 mod made;
@@ -21,7 +21,7 @@ use crate::marks::{self, Mark, annotation, hash64};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Lane, random};
 use crate::refusal::{Class, Refusal};
-use crate::render::{Desired, DesiredPatch, Setting, render};
+use crate::render::{Desired, Setting, render};
 use crate::report::Report;
 use crate::rule::{OnRuleRemoved, Rule};
 use crate::scope::Scopes;
@@ -132,7 +132,7 @@ impl Next {
 
 /// Runs one pass.
 pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
-    if is_own_child(scene) {
+    if is_own_child(&scene.parent, scene.rule) {
         return Ended::default();
     }
     if let Some(why) = left_alone(&scene.parent, scene.rule) {
@@ -239,15 +239,15 @@ async fn remembered_on_parent(scene: &Scene<'_>, desired: &Desired, after: &Obse
 }
 
 /// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
-fn is_own_child(scene: &Scene<'_>) -> bool {
-    let mark = scene.parent.annotation(annotation::CHILD);
-    mark.as_deref().and_then(Mark::parse).is_some_and(|mark| {
-        *mark.rule == *scene.rule.identity && mark.object == scene.parent.id.to_string()
-    })
+pub(crate) fn is_own_child(parent: &Stored, rule: &Rule) -> bool {
+    let mark = parent.annotation(annotation::CHILD);
+    mark.as_deref()
+        .and_then(Mark::parse)
+        .is_some_and(|mark| *mark.rule == *rule.identity && mark.object == parent.id.to_string())
 }
 
 /// Why nothing is to be done about a parent, whatever its rule says.
-fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
+pub(crate) fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
     let is_paused = || parent.annotation(annotation::PAUSED).as_deref() == Some("true");
     if parent.terminating && !finalizer::is_held(parent, rule) {
         return Some("it is being deleted");
@@ -336,20 +336,8 @@ impl Scene<'_> {
         patches: &mut Patches,
         owner: &Owner<'_>,
     ) -> Patched {
-        let wanted = |edited: &Edited| {
-            let mark = &edited.mark;
-            let is_it = |patch: &DesiredPatch| {
-                *patch.wanted.child == *mark.child
-                    && patch.wanted.items == mark.items
-                    && patch.wanted.id == edited.live.id
-            };
-            desired.patches.iter().any(is_it) || desired.protects_place(&mark.child, &mark.items)
-        };
-        let unwanted: Vec<&Edited> = observed
-            .edited
-            .iter()
-            .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
-            .collect();
+        let unwanted: Vec<&Edited> =
+            desired.unwanted_edits(observed).filter(|_| desired.may_prune()).collect();
         let edition = edition(self);
         let made = patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
         for live in made.answers() {

@@ -14,6 +14,7 @@ mod control_plane;
 mod deletion;
 mod dev;
 mod events;
+mod explain;
 mod groups;
 mod inputs;
 mod isolation;
@@ -21,6 +22,7 @@ mod kinds;
 mod life;
 mod lifecycle;
 mod patches;
+mod plan;
 mod policies;
 mod quiet;
 mod readiness;
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         shipped_rules(),
         trouble_of_all_sorts(),
         ends(),
+        only_reading(),
         schemas(),
         with_processes(),
         replicas(),
@@ -210,6 +213,24 @@ fn ends() -> Vec<Trial> {
         isolation::a_broken_api_group_hurts_only_who_needs_it,
         rule_edits::what_an_edit_makes_unwanted_goes_at_once,
         rule_edits::what_an_edit_made_unwanted_goes_with_the_next_start,
+    ]
+}
+
+/// Commands that read the live state and write nothing.
+fn only_reading() -> Vec<Trial> {
+    trials![
+        plan::of_a_fresh_cluster_everything_is_created_and_then_nothing_changes,
+        plan::an_edited_template_is_exactly_that_change_with_its_line,
+        plan::a_hand_edit_and_a_foreign_object_are_told_with_who_did_it,
+        plan::the_program_says_by_its_exit_code_whether_anything_would_change,
+        plan::values_of_secrets_are_in_no_output,
+        plan::a_rule_that_reveals_secrets_does_not_reveal_them_in_plans,
+        plan::updates_deletions_recreations_and_edits_are_told_apart,
+        plan::a_kind_that_is_not_served_is_named_and_holds_up_only_its_own_objects,
+        plan::a_missing_right_is_named_with_its_verb_and_resource,
+        explain::a_ready_parent_a_hand_edit_and_a_foreign_object,
+        explain::how_far_a_deletion_is,
+        explain::why_a_rule_is_not_for_a_parent_and_what_waits_for_what,
     ]
 }
 

@@ -15,6 +15,7 @@ mod groups;
 mod inputs;
 mod lints;
 mod new;
+mod plan;
 mod policies;
 mod problems;
 mod program;
