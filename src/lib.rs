@@ -23,6 +23,7 @@ pub mod reconcile;
 pub mod refusal;
 pub mod render;
 pub mod report;
+pub mod rights;
 pub mod rule;
 pub mod scaffold;
 pub mod scenario;

@@ -18,6 +18,7 @@ mod new;
 mod policies;
 mod problems;
 mod program;
+mod rbac;
 mod reference;
 mod scenarios;
 mod schema;
