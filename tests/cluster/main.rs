@@ -9,6 +9,7 @@
 )]
 
 mod builtin_kinds;
+mod chart;
 mod concurrency;
 mod control_plane;
 mod dev;
@@ -23,6 +24,7 @@ mod policies;
 mod quiet;
 mod repair;
 mod restraint;
+mod rights;
 mod safety;
 mod sandbox;
 mod schema;
@@ -56,8 +58,14 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The tests mostly wait; the two cores of a small machine are for the API server.
     arguments.test_threads.get_or_insert(8);
-    let trials =
-        [usual_life(), shipped_rules(), trouble_of_all_sorts(), schemas(), with_processes()];
+    let trials = [
+        usual_life(),
+        shipped_rules(),
+        rights_of_rules(),
+        trouble_of_all_sorts(),
+        schemas(),
+        with_processes(),
+    ];
     let trials = trials.into_iter().flatten().collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     world::stop();
@@ -106,6 +114,18 @@ fn shipped_rules() -> Vec<Trial> {
         shipped::a_tenants_namespaces_outlive_it_and_its_people_do_not,
         shipped::an_environment_goes_when_its_time_is_over,
         shipped::an_autoscaler_of_ours_keeps_the_number_that_it_set,
+    ]
+}
+
+/// What `rbac` prints, against what the API server demands.
+fn rights_of_rules() -> Vec<Trial> {
+    trials![
+        rights::config_sync_needs_exactly_what_is_printed,
+        rights::database_needs_exactly_what_is_printed,
+        rights::namespace_defaults_needs_exactly_what_is_printed,
+        rights::preview_needs_exactly_what_is_printed,
+        rights::tenant_needs_exactly_what_is_printed,
+        rights::webapp_needs_exactly_what_is_printed,
     ]
 }
 
@@ -185,7 +205,17 @@ fn schemas() -> Vec<Trial> {
 
 /// Tests that start processes of their own.
 fn with_processes() -> Vec<Trial> {
-    let blocking: [(&str, fn()); 4] = [
+    let blocking: [(&str, fn()); 8] = [
+        ("chart::it_renders_as_expected", chart::it_renders_as_expected),
+        ("chart::wrong_values_are_refused_and_named", chart::wrong_values_are_refused_and_named),
+        (
+            "chart::files_of_others_are_put_in_where_they_are",
+            chart::files_of_others_are_put_in_where_they_are,
+        ),
+        (
+            "chart::a_release_lives_and_goes_and_takes_no_object_along",
+            chart::a_release_lives_and_goes_and_takes_no_object_along,
+        ),
         (
             "control_plane::no_server_outlives_a_killed_parent",
             control_plane::no_server_outlives_a_killed_parent,

@@ -72,13 +72,20 @@ impl World {
         Client::try_from(config).expect("a client")
     }
 
-    /// Every finished request of a User-Agent, as audit events, in order.
-    pub(crate) fn requests(&self, agent: &str) -> Vec<Request> {
+    /// The audit event of every finished request of a User-Agent, in order.
+    pub(crate) fn audited(&self, agent: &str) -> Vec<Value> {
         let log = fs::read_to_string(&self.audit_log).expect("an audit log");
         log.lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .filter(|event| event["userAgent"] == agent)
             .filter(|event| event["stage"] == "ResponseComplete")
+            .collect()
+    }
+
+    /// Every finished request of a User-Agent, in order.
+    pub(crate) fn requests(&self, agent: &str) -> Vec<Request> {
+        let events = self.audited(agent).into_iter();
+        events
             .map(|event| Request {
                 verb: event["verb"].as_str().unwrap_or_default().to_owned(),
                 uri: event["requestURI"].as_str().unwrap_or_default().to_owned(),

@@ -6,6 +6,7 @@
 )]
 
 mod absence;
+mod chart;
 mod check;
 mod codes;
 mod commands;
