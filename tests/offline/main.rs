@@ -14,6 +14,7 @@ mod corpus;
 mod graph;
 mod groups;
 mod inputs;
+mod inventory;
 mod lints;
 mod new;
 mod policies;
