@@ -12,6 +12,7 @@ pub mod kinds;
 pub mod new;
 pub mod plan;
 mod preview;
+pub mod rbac;
 pub mod render;
 pub mod run;
 pub mod schema;
@@ -138,6 +139,15 @@ pub enum Command {
     /// A rule may describe its parent in `spec.schema`, a line a field. `dev` installs what comes of it; everywhere else
     /// the printed CRD is committed or applied by hand: the controller itself never writes CRDs.
     Crd(crd::CrdArguments),
+    /// Print the least rights that the rules need, as roles; needs no cluster.
+    ///
+    /// A `ClusterRole` with what holds everywhere, and a Role for each namespace that has rights of its own: a rule whose
+    /// parents are confined to some `namespaces` needs none anywhere else. `kubewright rbac --service-account kubewright |
+    /// kubectl apply -f -` installs them with their bindings. Powers over the rights of others (`bind`, `escalate`) are
+    /// told on standard error as well.
+    ///
+    /// Exit codes: 0 fine, 1 the files could not be read, 2 wrong usage, 3 rules have problems or a kind is not known.
+    Rbac(rbac::RbacArguments),
 }
 
 /// Where rules and templates are.
@@ -210,5 +220,6 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::New(arguments) => new::new(&arguments, &mut terminal),
         Command::Test(arguments) => test::test(&arguments, &mut terminal),
         Command::Crd(arguments) => crd::crd(&arguments, &mut terminal),
+        Command::Rbac(arguments) => rbac::rbac(&arguments, &mut terminal),
     }
 }

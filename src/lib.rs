@@ -28,6 +28,7 @@ pub mod record;
 pub mod refusal;
 pub mod render;
 pub mod report;
+pub mod rights;
 pub mod rule;
 pub mod scaffold;
 pub mod scenario;

@@ -199,6 +199,9 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    if let Err(refusal) = &written.result {
+        scene.complain("its status", refusal);
+    }
     let (did, told) = ((&outcome, &edits), (&said, &written));
     let (events, more) = scene.tell_of_pass(&desired, did, after, told, &mut memory.events);
     let next = after_outcome(scene.rule, &desired, &outcome, wrote)
@@ -234,8 +237,12 @@ async fn remembered_on_parent(scene: &Scene<'_>, desired: &Desired, after: &Obse
     let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
     let noted = made::note(scene, desired, after).await;
     let released = finalizer::release_unneeded(scene, desired, after).await;
-    let refusals = [noted, released].into_iter().filter_map(Result::err);
-    refusals.map(|refusal| after_refusal(&refusal)).fold(again, Next::and)
+    let refusals = [("its annotation", noted), ("its finalizer", released)];
+    let refusals = refusals.into_iter().filter_map(|(what, done)| Some((what, done.err()?)));
+    refusals.fold(again, |next, (what, refusal)| {
+        scene.complain(what, &refusal);
+        next.and(after_refusal(&refusal))
+    })
 }
 
 /// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
@@ -269,6 +276,14 @@ fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
 }
 
 impl Scene<'_> {
+    /// Logs that a change of the parent itself is refused: where it is the status, no condition can say so.
+    fn complain(&self, what: &'static str, refusal: &Refusal) {
+        if !matches!(refusal.class, Class::NotFound | Class::Stale) {
+            let (rule, parent) = (&self.rule.name, &self.parent.id);
+            tracing::warn!(%rule, %parent, what, error = %refusal, "a change of a parent is refused");
+        }
+    }
+
     /// Whose children are looked for.
     fn owner<'o>(&'o self, manager: &'o str) -> Owner<'o> {
         let (rule, parent, uid) = (&self.rule.identity, &self.parent.id, &self.parent.uid);

@@ -56,6 +56,7 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving, cause: C
                     "it is being deleted".to_owned()
                 }
                 Err(refusal) => {
+                    scene.complain("the deletion of its child", &refusal);
                     next = next.and(after_refusal(&refusal));
                     format!("it cannot be deleted: {refusal}")
                 }
@@ -67,6 +68,7 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving, cause: C
     for edited in finalizer::to_take_back(&observed) {
         if let Err(refusal) = act::patch::remove(scene.cluster, edited).await {
             edits_left = true;
+            scene.complain("the end of its edit", &refusal);
             next = next.and(after_refusal(&refusal));
         }
     }
@@ -126,7 +128,10 @@ async fn finish(scene: &Scene<'_>, leaving: &mut Leaving, manager: &str, cause: 
     }
     match finalizer::release_if_held(scene).await {
         Ok(()) => Next::default(),
-        Err(refusal) => after_refusal(&refusal),
+        Err(refusal) => {
+            scene.complain("its finalizer", &refusal);
+            after_refusal(&refusal)
+        }
     }
 }
 

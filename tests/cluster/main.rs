@@ -9,6 +9,7 @@
 )]
 
 mod builtin_kinds;
+mod chart;
 mod concurrency;
 mod control_plane;
 mod deletion;
@@ -31,6 +32,7 @@ mod repair;
 mod replica;
 mod replicas;
 mod restraint;
+mod rights;
 mod rule_edits;
 mod safety;
 mod sandbox;
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
     let trials = [
         usual_life(),
         shipped_rules(),
+        rights_of_rules(),
         trouble_of_all_sorts(),
         ends(),
         only_reading(),
@@ -134,6 +137,18 @@ fn shipped_rules() -> Vec<Trial> {
         shipped::a_tenants_namespaces_outlive_it_and_its_people_do_not,
         shipped::an_environment_goes_when_its_time_is_over,
         shipped::an_autoscaler_of_ours_keeps_the_number_that_it_set,
+    ]
+}
+
+/// What `rbac` prints, against what the API server demands.
+fn rights_of_rules() -> Vec<Trial> {
+    trials![
+        rights::config_sync_needs_exactly_what_is_printed,
+        rights::database_needs_exactly_what_is_printed,
+        rights::namespace_defaults_needs_exactly_what_is_printed,
+        rights::preview_needs_exactly_what_is_printed,
+        rights::tenant_needs_exactly_what_is_printed,
+        rights::webapp_needs_exactly_what_is_printed,
     ]
 }
 
@@ -266,7 +281,17 @@ fn replicas() -> Vec<Trial> {
 
 /// Tests that start processes of their own.
 fn with_processes() -> Vec<Trial> {
-    let blocking: [(&str, fn()); 4] = [
+    let blocking: [(&str, fn()); 8] = [
+        ("chart::it_renders_as_expected", chart::it_renders_as_expected),
+        ("chart::wrong_values_are_refused_and_named", chart::wrong_values_are_refused_and_named),
+        (
+            "chart::files_of_others_are_put_in_where_they_are",
+            chart::files_of_others_are_put_in_where_they_are,
+        ),
+        (
+            "chart::a_release_lives_and_goes_and_takes_no_object_along",
+            chart::a_release_lives_and_goes_and_takes_no_object_along,
+        ),
         (
             "control_plane::no_server_outlives_a_killed_parent",
             control_plane::no_server_outlives_a_killed_parent,

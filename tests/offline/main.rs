@@ -6,6 +6,7 @@
 )]
 
 mod absence;
+mod chart;
 mod check;
 mod codes;
 mod commands;
@@ -13,12 +14,14 @@ mod corpus;
 mod graph;
 mod groups;
 mod inputs;
+mod inventory;
 mod lints;
 mod new;
 mod plan;
 mod policies;
 mod problems;
 mod program;
+mod rbac;
 mod reference;
 mod running;
 mod scenarios;

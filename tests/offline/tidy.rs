@@ -101,6 +101,7 @@ fn pure_steps_know_no_client_no_async_no_clock_and_no_environment() {
         "snapshot/lack",
         "scaffold",
         "graph",
+        "rights",
         "status/condition",
         "status/fields",
         "status/standing",
