@@ -19,6 +19,7 @@ pub mod mend;
 pub mod path;
 pub mod projection;
 mod respelled;
+mod shared;
 mod trail;
 pub mod transfer;
 
@@ -33,6 +34,7 @@ pub use mend::{Mend, emptied_to_null, mended};
 pub use path::{FieldPath, Key, Step};
 pub use projection::{project, project_part};
 pub use respelled::spelled_as_found;
+pub(crate) use shared::shared;
 pub use transfer::{inherited, revived, taken_over};
 
 #[cfg(test)]

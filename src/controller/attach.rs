@@ -15,7 +15,7 @@ use crate::queue::Lane;
 use crate::rule::{InputRule, Rule, Where};
 use crate::scope::{Scope, Scopes};
 use crate::status::Shape;
-use crate::store::{Change, Notice, Store, Stored, Subscription};
+use crate::store::{Change, ManagedFields, Notice, Store, Stored, Subscription};
 use crate::watch::{Kind, Watch, WatchKey};
 use ear::Ear;
 use std::collections::{BTreeMap, BTreeSet};
@@ -223,11 +223,17 @@ impl Attached {
     /// For the parents, where `labels` are none, and for the children: one key per namespace they are confined to, or one
     /// for all. Where parents live in no namespace, their children can live in any.
     fn keys(&self, kind: &Kind, labels: Option<&str>) -> Vec<WatchKey> {
+        // Of parents that no rule of ours edits, others' entries are never asked for.
+        let is_edited = self.target_kinds.contains(&kind.resource.gvk) || self.rule.edits_parents();
+        let managed_fields = match labels {
+            None if !is_edited => ManagedFields::Ours,
+            _ => ManagedFields::Whole,
+        };
         let key = |namespace: Option<&String>| WatchKey {
             resource: kind.resource.clone(),
             namespace: namespace.cloned(),
             labels: labels.map(str::to_owned),
-            managed_fields: true,
+            managed_fields,
         };
         let parent = &self.rule.parent;
         let confined = match labels {
@@ -260,7 +266,7 @@ impl Attached {
             resource: kind.resource.clone(),
             namespace: namespace.map(str::to_owned),
             labels: labels.clone(),
-            managed_fields: false,
+            managed_fields: false.into(),
         };
         match &input.within {
             _ if !kind.resource.namespaced => vec![key(None)],
@@ -279,7 +285,7 @@ impl Attached {
             resource: kind.resource.clone(),
             namespace: namespace.cloned(),
             labels: None,
-            managed_fields: true,
+            managed_fields: true.into(),
         };
         if !self.is_confined() || !kind.resource.namespaced {
             return vec![key(None)];
