@@ -26,7 +26,7 @@ pub mod transfer;
 pub use drift::{Difference, differences};
 pub use entry::{Entry, Holder, entry_in_text, holders, managers, our_entry, our_entry_in_text};
 pub use fields::FieldSet;
-pub use ignore::{Ignored, Spot, without_ignored};
+pub use ignore::{Ignored, Spot, hash_without_ignored, without_ignored};
 pub use intent::{INTENT_ANNOTATION, Mistake, canonical, intent_hash, intent_mark, marked_hash};
 pub use matching::{Matching, Mismatch, covers_part, matches};
 pub use memo::{Drift, Memo};

@@ -71,7 +71,8 @@ impl Calm<'_> {
     /// Edits and deletes children one after the other, and writes as often to something that nobody repairs.
     pub(crate) async fn repair(&self, samples: usize) -> Result<Repair> {
         let maps = self.world.api(self.namespace, "ConfigMap");
-        let by_hand = PatchParams { field_manager: Some("by-hand".into()), ..PatchParams::default() };
+        let by_hand =
+            PatchParams { field_manager: Some("by-hand".into()), ..PatchParams::default() };
         let (mut edited, mut deleted, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         for sample in 0..samples {
             let victim = name(sample % self.parents.max(1));
@@ -101,7 +102,8 @@ impl Calm<'_> {
             maps.patch("nobodys", &PatchParams::apply("loader"), &Patch::Apply(&body)).await?;
             bare.push(self.since(begun, &seen, "nobodys").await?);
         }
-        let (edited_ms, deleted_ms, bare_ms) = (quantiles(edited), quantiles(deleted), quantiles(bare));
+        let (edited_ms, deleted_ms, bare_ms) =
+            (quantiles(edited), quantiles(deleted), quantiles(bare));
         Ok(Repair { edited_ms, deleted_ms, bare_ms })
     }
 

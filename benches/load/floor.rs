@@ -3,7 +3,7 @@
 //! In: parents as they are created. Out: their children and statuses on the API server. Never here: a watch, a cache, a
 //! comparison, an Event; it is told of each parent, and what to send was rendered beforehand.
 
-use crate::world::{World, name, parent};
+use crate::world::{World, parent};
 use crate::{Failed, Result};
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
@@ -45,7 +45,8 @@ impl Floor {
     pub(crate) async fn new(world: &World, namespace: &str) -> Result<Self> {
         let client = world.plane.client(AGENT)?;
         let kinds = Kinds::new(client.clone());
-        let folder = rule::read(Path::new("benches/rules/app.yaml"), Path::new("benches/templates"))?;
+        let folder =
+            rule::read(Path::new("benches/rules/app.yaml"), Path::new("benches/templates"))?;
         let loaded = rule::load(&folder);
         let rule = loaded.rules.first().ok_or_else(|| Failed::from("the rule does not compile"))?;
         let mut object = parent(NAME, "info");
@@ -53,7 +54,8 @@ impl Floor {
         let (scopes, now) = (Scopes::default(), Timestamp::UNIX_EPOCH);
         let observed: Observed = Server::new(rule, &scopes, &object)?.observed()?;
         let installation = namespace;
-        let setting = Setting { scopes: &scopes, installation, now, in_order: false, randomness: None };
+        let setting =
+            Setting { scopes: &scopes, installation, now, in_order: false, randomness: None };
         let mut children = Vec::new();
         for child in render(rule, &observed, &setting).children {
             let kind = kinds.resolve(&child.gvk).await?;
@@ -81,8 +83,12 @@ impl Floor {
         futures::future::try_join_all(applies).await?;
         let body: Value = serde_json::from_str(&fill(&self.status.1))?;
         let apply = apply.force();
-        let request =
-            Request::new(&self.status.0).patch_subresource("status", name, &apply, &Patch::Apply(&body))?;
+        let request = Request::new(&self.status.0).patch_subresource(
+            "status",
+            name,
+            &apply,
+            &Patch::Apply(&body),
+        )?;
         self.send(request).await
     }
 
@@ -100,13 +106,11 @@ fn status(parent: &Value) -> Value {
         json!({"type": kind, "status": status, "reason": "Ready", "lastTransitionTime": now,
             "message": "every child exists and is ready", "observedGeneration": 1})
     };
-    let conditions =
-        [condition("Ready", "True"), condition("Reconciling", "False"), condition("Stalled", "False")];
+    let conditions = [
+        condition("Ready", "True"),
+        condition("Reconciling", "False"),
+        condition("Stalled", "False"),
+    ];
     json!({"apiVersion": parent["apiVersion"], "kind": parent["kind"], "metadata": {"name": NAME},
         "status": {"replicas": 0, "clusterIP": "None", "conditions": conditions}})
-}
-
-/// So that the placeholders cannot be parts of each other, or of what else is sent.
-pub(crate) fn is_sound() -> bool {
-    !name(0).contains(NAME) && !parent(&name(0), "info").to_string().contains(UID)
 }

@@ -5,8 +5,8 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints numbers")]
 
 mod calm;
-mod floor;
 mod flood;
+mod floor;
 mod ours;
 mod report;
 mod seen;
@@ -59,7 +59,9 @@ fn main() -> ExitCode {
     kubewright::control_plane::child::run_if_asked();
     let arguments = Arguments::parse();
     if !arguments.bench {
-        println!("this takes minutes and a control plane; ask for it with `cargo bench --bench load`");
+        println!(
+            "this takes minutes and a control plane; ask for it with `cargo bench --bench load`"
+        );
         return ExitCode::SUCCESS;
     }
     let measured = tokio::runtime::Runtime::new()
@@ -78,17 +80,26 @@ async fn measure(arguments: &Arguments) -> Result<()> {
     let world = World::start().await?;
     let (parents, mut report) = (arguments.parents, Report::new(arguments.parents));
     let mut calm = None;
+    eprintln!("a flood that does not count: servers are slow at first");
+    drop(flood::over_floor(&world, "warm", parents / 2, None).await?);
     for round in 0..arguments.rounds.max(1) {
-        eprintln!("flood {round}: {parents} parents over the floor, then over ours");
-        report.floor.push(flood::over_floor(&world, &format!("floor-{round}"), parents, None).await?);
-        let namespace = format!("ours-{round}");
+        eprintln!("round {round}: {parents} parents over ours, and as many over the floor");
+        let (namespace, other) = (format!("ours-{round}"), format!("floor-{round}"));
+        // Nobody is always first.
+        if round % 2 == 1 {
+            report.floor.push(flood::over_floor(&world, &other, parents, None).await?);
+        }
         let (flood, ours) = flood::over_ours(&world, &namespace, parents, None).await?;
         report.ours.push(flood);
+        if round % 2 == 0 {
+            report.floor.push(flood::over_floor(&world, &other, parents, None).await?);
+        }
         calm = Some((namespace, ours));
     }
     let few = (parents / 5).max(1);
     eprintln!("{few} parents, {} a second", arguments.pace);
-    report.paced_floor = Some(flood::over_floor(&world, "floor-paced", few, Some(arguments.pace)).await?);
+    report.paced_floor =
+        Some(flood::over_floor(&world, "floor-paced", few, Some(arguments.pace)).await?);
     let Some((namespace, ours)) = calm else { return Ok(()) };
     let calm = Calm { world: &world, namespace: &namespace, parents };
     eprintln!("{parents} parents at rest: {} s of silence", arguments.quiet);
@@ -117,6 +128,7 @@ async fn measure(arguments: &Arguments) -> Result<()> {
 /// Half are below the first, and 99 in 100 below the second.
 pub(crate) fn quantiles(mut values: Vec<f64>) -> (f64, f64) {
     values.sort_by(f64::total_cmp);
-    let at = |part: usize| values.get((values.len() * part / 100).min(values.len().saturating_sub(1)));
+    let at =
+        |part: usize| values.get((values.len() * part / 100).min(values.len().saturating_sub(1)));
     (at(50).copied().unwrap_or(f64::NAN), at(99).copied().unwrap_or(f64::NAN))
 }

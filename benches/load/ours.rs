@@ -23,9 +23,9 @@ pub(crate) struct Ours {
 pub(crate) struct Taken {
     /// Seconds of CPU.
     pub(crate) cpu: f64,
-    /// Bytes in memory now.
+    /// Bytes of its own in memory now: without the program's file, which is shared and can be dropped.
     pub(crate) memory: u64,
-    /// The most that it ever was.
+    /// The most that it ever had in memory, the program's file included.
     pub(crate) peak: u64,
 }
 
@@ -74,7 +74,7 @@ impl Ours {
             let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
             line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0)
         };
-        let (memory, peak) = (kilobytes("VmRSS:") << 10, kilobytes("VmHWM:") << 10);
+        let (memory, peak) = (kilobytes("RssAnon:") << 10, kilobytes("VmHWM:") << 10);
         Ok(Taken { cpu: ticks / TICKS, memory, peak })
     }
 

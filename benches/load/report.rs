@@ -65,13 +65,17 @@ impl Report {
             line("  parents per second, ours and the floor", rates);
             let both = |flood: &Flood| format!("{:.0} / {:.0} ms", flood.p50_ms, flood.p99_ms);
             line("  created to ready, p50 / p99", format!("{}, floor {}", both(ours), both(floor)));
-            line("  writes per parent, ours", format!("{:.2}", self.per_parent(writes(&ours.requests))));
+            line(
+                "  writes per parent, ours",
+                format!("{:.2}", self.per_parent(writes(&ours.requests))),
+            );
             line("  requests, ours", named(&ours.requests));
             line("  requests, floor", named(&floor.requests));
             if let (Some(cpu), Some((before, after, peak))) = (ours.cpu, ours.memory) {
                 line("  CPU of ours", format!("{cpu:.2} s"));
                 let [before, after, peak] = [before, after, peak].map(|bytes| bytes as f64 / MIB);
-                line("  memory before, after, at most", format!("{before:.1}, {after:.1}, {peak:.1} MiB"));
+                let said = format!("{before:.1}, {after:.1}, {peak:.1} MiB");
+                line("  memory of its own before and after, peak with the program", said);
             }
         }
         if let (Some(ours), Some(floor)) = (&self.paced_ours, &self.paced_floor) {
@@ -86,7 +90,11 @@ impl Report {
         }
         if let Some(Repair { edited_ms, deleted_ms, bare_ms }) = &self.repair {
             for (what, (p50, p99)) in [("edited", edited_ms), ("deleted", deleted_ms)] {
-                let said = format!("{p50:.0} / {p99:.0} ms, {:.1} / {:.1} times a bare write", p50 / bare_ms.0, p99 / bare_ms.1);
+                let said = format!(
+                    "{p50:.0} / {p99:.0} ms, {:.1} / {:.1} times a bare write",
+                    p50 / bare_ms.0,
+                    p99 / bare_ms.1
+                );
                 line(&format!("repair of a child that was {what}, p50 / p99"), said);
             }
             line("  a bare write, p50 / p99", format!("{:.0} / {:.0} ms", bare_ms.0, bare_ms.1));
@@ -94,7 +102,10 @@ impl Report {
         if let Some(restart) = &self.restart {
             line("restart", format!("{} writes, {:.2} s of CPU", restart.writes, restart.cpu));
             line("  requests", named(&restart.requests));
-            line("  an edit made at the start was served after", format!("{:.2} s", restart.edit_served_s));
+            line(
+                "  an edit made at the start was served after",
+                format!("{:.2} s", restart.edit_served_s),
+            );
         }
         if let Some(edit) = &self.edit {
             let said = format!("{} writes, {} expected", edit.writes, edit.expected);
@@ -118,6 +129,7 @@ impl Report {
 }
 
 fn named(requests: &Requests) -> String {
-    let named: Vec<String> = requests.iter().map(|(verb, count)| format!("{count} {verb}")).collect();
+    let named: Vec<String> =
+        requests.iter().map(|(verb, count)| format!("{count} {verb}")).collect();
     named.join(", ")
 }

@@ -27,9 +27,11 @@ impl Seen {
         api: Api<DynamicObject>,
         test: impl Fn(&DynamicObject) -> bool + Send + 'static,
     ) -> Self {
-        let (found, news, listed) = (Found::default(), Arc::<Notify>::default(), Arc::<Notify>::default());
+        let (found, news, listed) =
+            (Found::default(), Arc::<Notify>::default(), Arc::<Notify>::default());
         let task = tokio::spawn({
-            let (found, news, listed) = (Arc::clone(&found), Arc::clone(&news), Arc::clone(&listed));
+            let (found, news, listed) =
+                (Arc::clone(&found), Arc::clone(&news), Arc::clone(&listed));
             async move {
                 let mut events = std::pin::pin!(watcher(api, watcher::Config::default()));
                 while let Some(event) = events.next().await {
@@ -55,7 +57,11 @@ impl Seen {
     }
 
     /// Waits until so many were seen.
-    pub(crate) async fn wait(&self, count: usize, patience: Duration) -> Result<HashMap<String, Instant>> {
+    pub(crate) async fn wait(
+        &self,
+        count: usize,
+        patience: Duration,
+    ) -> Result<HashMap<String, Instant>> {
         let enough = async {
             loop {
                 let news = self.news.notified();
@@ -71,7 +77,11 @@ impl Seen {
         if in_time {
             return Ok(found);
         }
-        Err(format!("{} of {count} objects came to be as they should within {patience:?}", found.len()).into())
+        Err(format!(
+            "{} of {count} objects came to be as they should within {patience:?}",
+            found.len()
+        )
+        .into())
     }
 }
 
@@ -87,7 +97,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Whether a parent says that it is ready, and means its newest generation.
 pub(crate) fn is_ready(object: &DynamicObject) -> bool {
-    let conditions = object.data["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let conditions =
+        object.data["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ready = |condition: &serde_json::Value| {
         condition["type"] == "Ready"
             && condition["status"] == "True"

@@ -64,12 +64,14 @@ impl World {
     pub(crate) async fn start() -> Result<Self> {
         let shim = Some(PathBuf::from(env!("CARGO_BIN_EXE_kubewright")));
         let options = Options { bare: true, audit: true, shim };
-        let plane = control_plane::start(options, |note| eprintln!("control plane: {note}")).await?;
+        let plane =
+            control_plane::start(options, |note| eprintln!("control plane: {note}")).await?;
         let audit = plane.audit_log().ok_or_else(|| Failed::from("there is no audit log"))?;
         let (audit, client) = (audit.to_path_buf(), plane.client("loader")?);
         let world = Self { plane, client, audit };
         let text = std::fs::read_to_string("benches/rules/app.crd.yaml")?;
-        let crd = kubewright::yaml::parse(&text, &kubewright::yaml::Limits::FILE)?[0].root.to_json();
+        let crd =
+            kubewright::yaml::parse(&text, &kubewright::yaml::Limits::FILE)?[0].root.to_json();
         let crds = Api::<DynamicObject>::all_with(
             world.client.clone(),
             &resource("CustomResourceDefinition"),
@@ -95,7 +97,8 @@ impl World {
     pub(crate) async fn namespace(&self, name: &str) -> Result<()> {
         let namespaces =
             Api::<DynamicObject>::all_with(self.client.clone(), &resource("Namespace"));
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
         Ok(())
     }

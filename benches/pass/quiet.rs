@@ -10,7 +10,6 @@ use kubewright::render::{Desired, Setting, render};
 use kubewright::rule::{self, Rule};
 use kubewright::scenario::Server;
 use kubewright::scope::Scopes;
-use kubewright::source::Source;
 use kubewright::status::{self, Said};
 use kubewright::store::{Store, Stored};
 use serde_json::{Value, json};
@@ -25,8 +24,6 @@ pub(crate) enum Case {
     App,
     /// A `ConfigMap` of 300 KB, all of it from the parent.
     Text,
-    /// A `ConfigMap` of 300 KB, all of it from the template.
-    Literal,
     /// A thousand small `ConfigMap`s.
     Many,
 }
@@ -60,7 +57,6 @@ impl Case {
                 let files: serde_json::Map<_, _> = (0..3).map(file).collect();
                 ("text", "Text", json!({ "files": files }))
             }
-            Self::Literal => ("literal", "Literal", json!({})),
             Self::Many => {
                 let item = |number: usize| json!({"name": format!("item-{number}"), "port": number, "weight": number % 7});
                 ("many", "Many", json!({"items": (0..1000).map(item).collect::<Vec<_>>()}))
@@ -68,16 +64,9 @@ impl Case {
         };
         let metadata = json!({"name": "shop", "namespace": "default"});
         let api_version = "bench.kubewright.io/v1";
-        let parent = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec});
+        let parent =
+            json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec});
         (rule, parent)
-    }
-
-    /// A template of 300 KB: nobody wants that in a repository.
-    fn literal() -> Arc<Source> {
-        let line = "    All happy families are alike; each unhappy family is unhappy in its own way.\n";
-        let text = line.repeat((300 << 10) / line.len());
-        let head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ parent.metadata.name }}\ndata:\n  text: |\n";
-        Source::new("literal.yaml", format!("{head}{text}"))
     }
 }
 
@@ -86,11 +75,8 @@ impl Quiet {
     pub(crate) fn new(case: Case) -> Self {
         let (name, parent) = case.parent();
         let rules = format!("benches/rules/{name}.yaml");
-        let mut folder = rule::read(Path::new(&rules), Path::new("benches/templates"))
+        let folder = rule::read(Path::new(&rules), Path::new("benches/templates"))
             .expect("the rules of the benchmarks");
-        let mut templates = BTreeMap::clone(&folder.templates);
-        templates.insert("literal.yaml".into(), Case::literal());
-        folder.templates = Arc::new(templates);
         let loaded = rule::load(&folder);
         assert_eq!(loaded.problems, []);
         let rule = Arc::clone(&loaded.rules[0]);
@@ -155,11 +141,7 @@ impl Quiet {
         rendered(&self.rule, observed, &self.scopes, self.now)
     }
 
-    pub(crate) fn compare<'a>(
-        &mut self,
-        desired: &'a Desired,
-        observed: &'a Observed,
-    ) -> Plan<'a> {
+    pub(crate) fn compare<'a>(&mut self, desired: &'a Desired, observed: &'a Observed) -> Plan<'a> {
         let mut memos = std::mem::take(&mut self.memos);
         let plan = compare(desired, observed, &mut memos, &self.owner());
         self.memos = memos;

@@ -371,7 +371,8 @@ mod tests {
         assert_eq!(managers, ["kubewright:app", "kubewright:app:patch:1"]);
         let whole = Format::new(&gvk, true).read(text).unwrap();
         assert!(ours.trimmed(whole).same(&kept), "an answer is the same as what the watch tells");
-        let nothing = Format::new(&gvk, ManagedFields::Ours).read(ITEM.replace("web", "b").as_str());
+        let nothing =
+            Format::new(&gvk, ManagedFields::Ours).read(ITEM.replace("web", "b").as_str());
         assert_eq!(nothing.unwrap().managed_fields(), None);
     }
 

@@ -6,8 +6,8 @@
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fmt;
+use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
 /// The names of one rendering and what they stand for. Cheap to clone: values are shared.
@@ -45,11 +45,7 @@ impl Part {
         awaits: Awaits,
     ) -> Self {
         let entries = parts.into_iter().map(|(name, part)| (name, part.0)).collect();
-        Self(Value::from_object(Node::new(
-            Content::Map(entries),
-            Some(Trail::root(path)),
-            awaits,
-        )))
+        Self(Value::from_object(Node::new(Content::Map(entries), Some(Trail::root(path)), awaits)))
     }
 
     /// A map that is converted when a template looks into it, since most never do. `lend` shows the JSON value.
@@ -157,9 +153,7 @@ pub(super) fn write_key(path: &mut String, key: &str) {
 
 fn convert(json: &Json, trail: &Arc<Trail>, awaits: Awaits) -> Value {
     match content(json, trail, &awaits) {
-        Some(content) => {
-            Value::from_object(Node::new(content, Some(Arc::clone(trail)), awaits))
-        }
+        Some(content) => Value::from_object(Node::new(content, Some(Arc::clone(trail)), awaits)),
         None => scalar(json),
     }
 }

@@ -6,6 +6,7 @@
 )]
 
 mod absence;
+mod allocations;
 mod check;
 mod codes;
 mod commands;

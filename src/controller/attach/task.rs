@@ -178,7 +178,8 @@ impl Task {
         let gvk = Gvk { group: String::new(), version: "v1".into(), kind: "Namespace".into() };
         let Ok(kind) = controller.cluster.kinds.resolve(&gvk).await else { return };
         let resource = kind.resource.clone();
-        let key = WatchKey { resource, namespace: None, labels: None, managed_fields: false.into() };
+        let key =
+            WatchKey { resource, namespace: None, labels: None, managed_fields: false.into() };
         let hold = attached.listen(controller.watches.watch(key), Ear::namespace);
         *lock(&attached.namespaces) = Some(hold);
     }
