@@ -115,6 +115,8 @@ impl Calm<'_> {
 
     /// Starts a new process: first nobody does anything, then somebody edits a parent while another one starts.
     pub(crate) async fn restart(&self, ours: Ours) -> Result<(Restart, Ours)> {
+        // A status that is owed is written by whoever comes next.
+        self.at_rest(&ours).await?;
         ours.stop()?;
         let mark = self.world.mark()?;
         let ours = Ours::start(self.world.plane.kubeconfig(), self.namespace, &|text| text)?;
@@ -139,6 +141,7 @@ impl Calm<'_> {
 
     /// Another template, by which one in a hundred changes; a new process, since nothing else may have a part in it.
     pub(crate) async fn edit(&self, ours: Ours) -> Result<(Edit, Ours)> {
+        self.at_rest(&ours).await?;
         ours.stop()?;
         let mark = self.world.mark()?;
         let other = |text: String| {

@@ -13,7 +13,7 @@ use quiet::{Case, Quiet};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const CASES: [Case; 3] = [Case::App, Case::Text, Case::Many];
+const CASES: [Case; 3] = [Case::App, Case::Text, Case::Many(1000)];
 
 fn main() {
     divan::main();

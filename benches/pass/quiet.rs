@@ -24,8 +24,8 @@ pub(crate) enum Case {
     App,
     /// A `ConfigMap` of 300 KB, all of it from the parent.
     Text,
-    /// A thousand small `ConfigMap`s.
-    Many,
+    /// So many small `ConfigMap`s of one group.
+    Many(usize),
 }
 
 /// A parent at rest.
@@ -57,9 +57,9 @@ impl Case {
                 let files: serde_json::Map<_, _> = (0..3).map(file).collect();
                 ("text", "Text", json!({ "files": files }))
             }
-            Self::Many => {
+            Self::Many(count) => {
                 let item = |number: usize| json!({"name": format!("item-{number}"), "port": number, "weight": number % 7});
-                ("many", "Many", json!({"items": (0..1000).map(item).collect::<Vec<_>>()}))
+                ("many", "Many", json!({"items": (0..count).map(item).collect::<Vec<_>>()}))
             }
         };
         let metadata = json!({"name": "shop", "namespace": "default"});
@@ -115,12 +115,6 @@ impl Quiet {
     /// How many children there are.
     pub(crate) fn children(&self) -> usize {
         self.caches.iter().map(|cache| cache.store.len()).sum()
-    }
-
-    /// The bytes of all children as the cache has them.
-    pub(crate) fn bytes(&self) -> usize {
-        let all = self.caches.iter().flat_map(|cache| cache.store.all());
-        all.map(|stored| stored.json().len()).sum()
     }
 
     fn owner(&self) -> Owner<'_> {

@@ -95,7 +95,9 @@ pub(super) struct Node {
 }
 
 /// Shows a JSON value to whoever asks.
-struct Later(Box<dyn Fn(&mut dyn FnMut(&Json)) + Send + Sync>);
+type Lend = dyn Fn(&mut dyn FnMut(&Json)) + Send + Sync;
+
+struct Later(Box<Lend>);
 
 impl fmt::Debug for Later {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,31 +6,26 @@ mod quiet;
 use allocation_counter::measure;
 use quiet::{Case, Quiet};
 
-/// Bytes that are allocated per child by a whole pass.
-fn per_child(case: Case) -> u64 {
-    let mut quiet = Quiet::new(case);
-    quiet.pass();
-    let passed = measure(|| drop(quiet.pass()));
-    passed.bytes_total / quiet.children() as u64
-}
-
 #[test]
 fn fetching_children_reads_none_of_them() {
-    for case in [Case::App, Case::Text, Case::Many] {
+    for case in [Case::App, Case::Text, Case::Many(50)] {
         let quiet = Quiet::new(case);
         let fetched = measure(|| drop(quiet.fetch()));
         let per_child = fetched.bytes_total / quiet.children() as u64;
-        assert!(
-            per_child <= 4096,
-            "{case:?}: {per_child} bytes per child of {}",
-            quiet.bytes() / quiet.children()
-        );
+        // Marks, owners and the fingerprint of our entry; the child of `Text` alone has 300 KB.
+        assert!(per_child <= 8 << 10, "{case:?}: {per_child} bytes per child");
     }
 }
 
 #[test]
-fn print() {
-    for case in [Case::App, Case::Text, Case::Many] {
-        println!("{case:?} {}", per_child(case));
+fn a_whole_pass_allocates_no_more_than_it_did() {
+    // A rendered object is still made as a tree, though it is what it was: that is nearly all of it.
+    for (case, most) in [(Case::App, 110 << 10), (Case::Text, 2 << 20), (Case::Many(50), 44 << 10)]
+    {
+        let mut quiet = Quiet::new(case);
+        quiet.pass();
+        let passed = measure(|| drop(quiet.pass()));
+        let per_child = passed.bytes_total / quiet.children() as u64;
+        assert!(per_child <= most, "{case:?}: {per_child} bytes per child");
     }
 }
