@@ -1,7 +1,6 @@
 //! What a pass costs that finds nothing to do: each of its pure steps, and all of them, for small and for large children.
 //!
 //! `cargo bench --bench pass`. The column `item/s` counts children: 50 Kitem/s are 20 microseconds per child.
-#![expect(clippy::expect_used, reason = "a benchmark; nobody depends on it")]
 
 mod quiet;
 

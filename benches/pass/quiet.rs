@@ -1,6 +1,7 @@
 //! A parent whose children are all as they should be, in caches as a controller has them; and the steps of a pass over it.
 //!
 //! In: a rule of `benches/rules`. Out: what each step gives. Never here: a cluster; measuring.
+#![expect(clippy::expect_used, reason = "for benchmarks and tests; nobody else depends on it")]
 
 use k8s_openapi::jiff::Timestamp;
 use kubewright::act::{Done, Outcome, Patched};
