@@ -28,13 +28,13 @@ pub(crate) struct Quiet {
     pub(crate) cpu_percent: f64,
 }
 
-/// Somebody changes or takes away a child.
+/// Somebody changes or takes away a child: p50 and p99 in milliseconds.
 #[derive(Debug, Serialize)]
 pub(crate) struct Repair {
-    pub(crate) edited_ms: (f64, f64),
-    pub(crate) deleted_ms: (f64, f64),
+    pub(crate) edited: (f64, f64),
+    pub(crate) deleted: (f64, f64),
     /// One write by nobody but the loader, from sending it to seeing it.
-    pub(crate) bare_ms: (f64, f64),
+    pub(crate) bare: (f64, f64),
 }
 
 /// A new process with the same parents.
@@ -102,9 +102,8 @@ impl Calm<'_> {
             maps.patch("nobodys", &PatchParams::apply("loader"), &Patch::Apply(&body)).await?;
             bare.push(self.since(begun, &seen, "nobodys").await?);
         }
-        let (edited_ms, deleted_ms, bare_ms) =
-            (quantiles(edited), quantiles(deleted), quantiles(bare));
-        Ok(Repair { edited_ms, deleted_ms, bare_ms })
+        let (edited, deleted, bare) = (quantiles(edited), quantiles(deleted), quantiles(bare));
+        Ok(Repair { edited, deleted, bare })
     }
 
     async fn since(&self, begun: Instant, seen: &Seen, name: &str) -> Result<f64> {
@@ -152,7 +151,7 @@ impl Calm<'_> {
         self.at_rest(&ours).await?;
         let requests = self.world.requests(OURS, mark)?;
         // The parent that came before all others may be of that sort too.
-        let expected = (0..=self.parents).filter(|number| number % ONE_IN == 0).count();
+        let expected = (0..=self.parents).filter(|number| number.is_multiple_of(ONE_IN)).count();
         Ok((Edit { expected: u64::try_from(expected)?, writes: writes(&requests) }, ours))
     }
 

@@ -88,16 +88,16 @@ impl Report {
             let said = format!("{} requests, {:.2} % of a core", quiet.requests, quiet.cpu_percent);
             line(&format!("{} s of silence", quiet.seconds), said);
         }
-        if let Some(Repair { edited_ms, deleted_ms, bare_ms }) = &self.repair {
-            for (what, (p50, p99)) in [("edited", edited_ms), ("deleted", deleted_ms)] {
+        if let Some(Repair { edited, deleted, bare }) = &self.repair {
+            for (what, (p50, p99)) in [("edited", edited), ("deleted", deleted)] {
                 let said = format!(
                     "{p50:.0} / {p99:.0} ms, {:.1} / {:.1} times a bare write",
-                    p50 / bare_ms.0,
-                    p99 / bare_ms.1
+                    p50 / bare.0,
+                    p99 / bare.1
                 );
                 line(&format!("repair of a child that was {what}, p50 / p99"), said);
             }
-            line("  a bare write, p50 / p99", format!("{:.0} / {:.0} ms", bare_ms.0, bare_ms.1));
+            line("  a bare write, p50 / p99", format!("{:.0} / {:.0} ms", bare.0, bare.1));
         }
         if let Some(restart) = &self.restart {
             line("restart", format!("{} writes, {:.2} s of CPU", restart.writes, restart.cpu));

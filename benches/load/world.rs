@@ -5,7 +5,7 @@
 use crate::{Failed, Result};
 use futures::{StreamExt, TryStreamExt};
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kubewright::control_plane::{self, ControlPlane, Options};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ impl World {
         crds.patch(name, &PatchParams::apply("loader"), &Patch::Apply(&crd)).await?;
         for _ in 0..100 {
             let apps = Api::<DynamicObject>::all_with(world.client.clone(), &resource("App"));
-            if apps.list(&Default::default()).await.is_ok() {
+            if apps.list(&ListParams::default()).await.is_ok() {
                 return Ok(world);
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -120,7 +120,7 @@ impl World {
                     let wait = Duration::from_secs_f64(due).saturating_sub(begun.elapsed());
                     tokio::time::sleep(wait).await;
                 }
-                let level = if number % ONE_IN == 0 { "debug" } else { "info" };
+                let level = if number.is_multiple_of(ONE_IN) { "debug" } else { "info" };
                 let object = serde_json::from_value(parent(&name(number), level))?;
                 let object = api.create(&PostParams::default(), &object).await?;
                 created(name(number), object, Instant::now());
