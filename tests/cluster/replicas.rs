@@ -21,7 +21,7 @@ use tempfile::TempDir;
 const LEASE: Duration = Duration::from_secs(10);
 
 /// How long whatever follows from the end of a lease may take on a busy machine. How long it takes is printed.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// For every parent two ConfigMaps.
 fn rule(kind: &str, namespace: &str) -> String {
