@@ -16,6 +16,7 @@ use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
 use crate::fetch::{Live, Owner};
 use crate::marks::{annotation, label};
+use crate::metrics::Metrics;
 use crate::object::ObjectId;
 use crate::owned;
 use crate::refusal::{Class, HeldField, Refusal};
@@ -111,6 +112,12 @@ impl Outcome {
         self.children.iter().any(written) || self.pruned.iter().any(|(_, result)| result.is_ok())
     }
 
+    /// Whether every child is as it should be and every deletion was made.
+    pub fn is_complete(&self) -> bool {
+        self.children.iter().all(Result::is_ok)
+            && self.pruned.iter().all(|(_, result)| result.is_ok())
+    }
+
     /// What was deleted, or left behind.
     pub fn removals(&self) -> impl Iterator<Item = (&ObjectId, &Deleted)> {
         let pruned =
@@ -169,6 +176,7 @@ pub async fn act(
     for (planned, (tried, result)) in plan.children.iter().zip(results) {
         if tried {
             tell(planned, &result, owner);
+            count(&cluster.metrics, planned.child, &result);
             restraints.note(planned, &result, now);
         }
         if let Ok(Done::Written(live, _) | Done::Found(live)) = &result
@@ -182,7 +190,9 @@ pub async fn act(
     if may_prune && children.iter().all(Result::is_ok) {
         for live in &plan.prune {
             let stays = live.mark.as_ref().is_some_and(|mark| mark.stays);
-            let result = if let Some(refusal) = restraints.holds_deletion(live, begun) {
+            let held = plan.withheld.get(&live.id).cloned();
+            let held = held.or_else(|| restraints.holds_deletion(live, begun));
+            let result = if let Some(refusal) = held {
                 Err(refusal)
             } else {
                 let result = remove::remove(cluster, live, stays).await;
@@ -209,6 +219,20 @@ fn tell(planned: &Planned<'_>, result: &Result<Done, Trouble>, owner: &Owner<'_>
         }
         Ok(_) | Err(_) => {}
     }
+}
+
+/// Deletions of children that are not wanted are counted by [`remove`].
+fn count(metrics: &Metrics, child: &DesiredChild, result: &Result<Done, Trouble>) {
+    let (verb, reason) = match result {
+        Ok(Done::Written(_, Write::Created)) => ("create", "created"),
+        Ok(Done::Written(_, Write::Adopted)) => ("patch", "adopted"),
+        Ok(Done::Written(_, Write::Applied(Reason::Intent))) => ("patch", "updated"),
+        Ok(Done::Written(_, Write::Applied(Reason::Drift))) => ("patch", "repaired"),
+        Ok(Done::Written(_, Write::Applied(Reason::Version))) => ("patch", "converted"),
+        Ok(Done::Removed(..)) => ("delete", "recreated"),
+        Ok(Done::Kept | Done::Found(_) | Done::WaitingGone) | Err(_) => return,
+    };
+    metrics.wrote(verb, &child.id.kind, reason);
 }
 
 async fn one(

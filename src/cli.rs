@@ -18,6 +18,8 @@ pub mod test;
 
 use crate::telemetry::LogFormat;
 use clap::{Args, Parser, Subcommand};
+use run::config::Fault;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 pub use terminal::Terminal;
@@ -57,7 +59,7 @@ pub struct Arguments {
     #[arg(long, global = true, env = "KUBEWRIGHT_LOG", value_name = "FILTER")]
     pub log: Option<String>,
     /// How log lines look.
-    #[arg(long, global = true, value_enum, default_value_t)]
+    #[arg(long, global = true, env = "KUBEWRIGHT_LOG_FORMAT", value_enum, default_value_t)]
     pub log_format: LogFormat,
 }
 
@@ -71,6 +73,10 @@ pub enum Command {
     /// from `KUBEBUILDER_ASSETS`, else PATH, else they are built once with `go` (about 10 minutes). Ctrl-C stops everything.
     Dev(dev::DevArguments),
     /// Run the controller against the cluster of the current kubeconfig, or the one this pod lives in.
+    ///
+    /// Every flag can also be set in the environment and in a file (--config). A flag counts before the environment, that
+    /// before the file, that before the default. SIGTERM ends it: passes under way are finished, and a lease is given to the
+    /// next replica. SIGUSR1 makes the log verbose, SIGUSR2 as it was.
     Run(run::RunArguments),
     /// Find every mistake in rules and templates; needs no cluster.
     ///
@@ -126,10 +132,10 @@ pub enum Command {
 #[derive(Clone, Debug, Args)]
 pub struct Folders {
     /// A folder of rules, or one rule file.
-    #[arg(default_value = "rules")]
+    #[arg(default_value = "rules", env = "KUBEWRIGHT_RULES")]
     pub rules: PathBuf,
     /// The folder that `template:` names are relative to; `templates` beside the rules where not given.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, env = "KUBEWRIGHT_TEMPLATES", value_name = "DIR")]
     pub templates: Option<PathBuf>,
 }
 
@@ -145,6 +151,30 @@ impl Folders {
             rules.parent().map(PathBuf::from).unwrap_or_default().join("templates")
         })
     }
+}
+
+/// Reads the command line, and the configuration file that it may name. What is wrong with them, or the help that was asked
+/// for, is printed; then there is nothing to run.
+///
+/// # Errors
+/// The exit code to end with.
+pub fn parse(words: &[OsString]) -> Result<Arguments, ExitCode> {
+    let mut terminal = Terminal::new();
+    run::config::parse(words).map_err(|fault| match fault {
+        Fault::Words(error) => {
+            // Help goes to standard output, and is no failure.
+            drop(error.print());
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+        Fault::Unreadable(why) => {
+            terminal.error(&why);
+            ExitCode::from(2)
+        }
+        Fault::Problems(problems) => {
+            terminal.problems(&problems);
+            ExitCode::from(2)
+        }
+    })
 }
 
 /// Runs one command.

@@ -3,7 +3,10 @@
 //! In: bodies and identities. Out: objects as the cache holds them, or a [`Refusal`]. At most [`IN_FLIGHT`] calls run at
 //! once and each has a time limit. Never here: a retry (the work queue retries); a decision.
 
+mod missing;
+
 use crate::fetch::Live;
+use crate::metrics::Metrics;
 use crate::object::{Gvk, ObjectId};
 use crate::refusal::{Class, Refusal};
 use crate::render::DesiredChild;
@@ -18,8 +21,10 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
+
+pub use missing::Missing;
 
 /// Calls that may be under way at once.
 const IN_FLIGHT: usize = 16;
@@ -57,16 +62,36 @@ impl Deleted {
 
 /// The API server.
 pub struct Cluster {
+    /// For objects: it sends only while we may write.
     client: Client,
+    /// For documents, which whoever does not lead reads too.
+    reader: Client,
     /// Which kinds it serves, and how.
     pub kinds: Arc<Kinds>,
+    /// Where what is sent is counted.
+    pub metrics: Arc<Metrics>,
+    /// Rights that were missing.
+    pub missing: Missing,
     in_flight: Semaphore,
 }
 
 impl Cluster {
-    /// Talks through this client, whose own retries must be off.
-    pub fn new(client: Client, kinds: Arc<Kinds>) -> Self {
-        Self { client, kinds, in_flight: Semaphore::new(IN_FLIGHT) }
+    /// Talks through these clients, whose own retries must be off: about objects through the first, which need not send
+    /// anything while we may not write; the other one reads documents.
+    pub fn new(client: Client, reader: Client, kinds: Arc<Kinds>, metrics: Arc<Metrics>) -> Self {
+        Self {
+            client,
+            reader,
+            kinds,
+            metrics,
+            missing: Missing::default(),
+            in_flight: Semaphore::new(IN_FLIGHT),
+        }
+    }
+
+    /// Calls that are under way, and how many may be.
+    pub fn in_flight(&self) -> (usize, usize) {
+        (IN_FLIGHT - self.in_flight.available_permits(), IN_FLIGHT)
     }
 
     /// Server-side apply of a child.
@@ -77,7 +102,11 @@ impl Cluster {
         manager: &str,
         force: bool,
     ) -> Result<Arc<Stored>, Refusal> {
-        self.send_apply(&child.gvk, &child.id, body, &parameters(manager, force)).await
+        let resource = self.resource(&child.gvk).await?;
+        let request = request(&resource.resource, &child.id.namespace)
+            .patch(&child.id.name, &parameters(manager, force), &Patch::Apply(body))
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(&child.gvk, child.secretive, request).await
     }
 
     /// A JSON patch of exactly this version of a child. The guard is a part of the patched object, since that is answered as
@@ -103,7 +132,7 @@ impl Cluster {
             .header(http::header::CONTENT_TYPE, "application/json-patch+json")
             .body(body)
             .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
-        self.object(&child.gvk, request).await
+        self.object(&child.gvk, child.secretive, request).await
     }
 
     /// Server-side apply to an object that exists, whatever it is.
@@ -114,36 +143,28 @@ impl Cluster {
         manager: &str,
     ) -> Result<Arc<Stored>, Refusal> {
         let gvk = Gvk::of(live.value()).ok_or_else(unreadable)?;
-        self.send_apply(&gvk, &live.id, body, &parameters(manager, false)).await
-    }
-
-    async fn send_apply(
-        &self,
-        gvk: &Gvk,
-        id: &ObjectId,
-        body: &Value,
-        parameters: &PatchParams,
-    ) -> Result<Arc<Stored>, Refusal> {
-        let resource = self.resource(gvk).await?;
-        let request = request(&resource.resource, &id.namespace)
-            .patch(&id.name, parameters, &Patch::Apply(body))
+        let resource = self.resource(&gvk).await?;
+        let request = request(&resource.resource, &live.id.namespace)
+            .patch(&live.id.name, &parameters(manager, false), &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, request).await
+        self.object(&gvk, gvk.is_secret(), request).await
     }
 
-    /// Server-side apply of an object's status.
+    /// Server-side apply of an object's status. `secretive`: a value of a Secret may be in it.
     pub async fn apply_status(
         &self,
-        gvk: &Gvk,
-        id: &ObjectId,
+        (gvk, id): (&Gvk, &ObjectId),
         body: &Value,
         manager: &str,
+        secretive: bool,
     ) -> Result<Arc<Stored>, Refusal> {
         let resource = self.resource(gvk).await?;
         let request = request(&resource.resource, &id.namespace)
             .patch_subresource("status", &id.name, &parameters(manager, true), &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, request).await
+        let answer = self.object(gvk, secretive, request).await?;
+        self.metrics.wrote("patch", &gvk.group_kind(), "status");
+        Ok(answer)
     }
 
     /// Reads a child, for the few cases that the cache cannot answer.
@@ -157,7 +178,7 @@ impl Cluster {
         let request = request(&resource.resource, &id.namespace)
             .get(&id.name, &GetParams::default())
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, request).await
+        self.object(gvk, gvk.is_secret(), request).await
     }
 
     /// Whether the server would take a child if it did not exist: a dry run. That the name is taken is no objection.
@@ -169,10 +190,26 @@ impl Cluster {
         let request = request(&resource.resource, &child.id.namespace)
             .create(&parameters, body)
             .map_err(kube::Error::BuildRequest)?;
-        match self.object(&child.gvk, request).await {
+        match self.object(&child.gvk, child.secretive, request).await {
             Ok(_) | Err(Refusal { class: Class::Stale, .. }) => Ok(()),
             Err(refusal) => Err(refusal),
         }
+    }
+
+    /// Creates an object of our own: not a child, and not by an apply.
+    pub async fn create(
+        &self,
+        gvk: &Gvk,
+        id: &ObjectId,
+        body: &Value,
+    ) -> Result<Arc<Stored>, Refusal> {
+        let resource = self.resource(gvk).await?;
+        let body = serde_json::to_vec(body)
+            .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
+        let request = request(&resource.resource, &id.namespace)
+            .create(&PostParams::default(), body)
+            .map_err(kube::Error::BuildRequest)?;
+        self.object(gvk, gvk.is_secret(), request).await
     }
 
     /// A merge patch of exactly this object in exactly this version.
@@ -185,7 +222,7 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .patch(&live.id.name, &PatchParams::default(), &Patch::Merge(&patch))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(&gvk, request).await
+        self.object(&gvk, gvk.is_secret(), request).await
     }
 
     /// Deletes exactly this object in exactly this version; what depends on it goes in the background.
@@ -203,7 +240,8 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
-        let answer = self.call::<Box<RawValue>>(request, reading(&gvk)).await?;
+        let reading = reading(gvk.is_secret());
+        let answer = self.call::<Box<RawValue>>(&self.client, request, reading).await?;
         Ok(Deleted::read(&answer, &gvk, &live.stored.uid))
     }
 
@@ -212,7 +250,7 @@ impl Cluster {
         let request = http::Request::get(path)
             .body(Vec::new())
             .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
-        self.call(request, Refusal::from).await
+        self.call(&self.reader, request, Refusal::from).await
     }
 
     async fn resource(&self, gvk: &Gvk) -> Result<Arc<Kind>, Refusal> {
@@ -228,9 +266,11 @@ impl Cluster {
     async fn object(
         &self,
         gvk: &Gvk,
+        secretive: bool,
         request: http::Request<Vec<u8>>,
     ) -> Result<Arc<Stored>, Refusal> {
-        let raw: Result<Box<RawValue>, Refusal> = self.call(request, reading(gvk)).await;
+        let raw: Result<Box<RawValue>, Refusal> =
+            self.call(&self.client, request, reading(secretive)).await;
         if let Err(Refusal { class: Class::NotServed, .. }) = raw {
             // It may come back as something else: in another scope, under another plural.
             self.kinds.forget(gvk);
@@ -240,18 +280,28 @@ impl Cluster {
 
     async fn call<T: DeserializeOwned>(
         &self,
+        client: &Client,
         request: http::Request<Vec<u8>>,
         read: fn(kube::Error) -> Refusal,
     ) -> Result<T, Refusal> {
         // The semaphore is never closed.
         let _permit = self.in_flight.acquire().await;
-        match tokio::time::timeout(PATIENCE, self.client.request(request)).await {
-            Ok(answer) => answer.map_err(read),
+        let (method, begun) = (request.method().clone(), Instant::now());
+        let answer = match tokio::time::timeout(PATIENCE, client.request(request)).await {
+            Ok(answer) => answer.map_err(|error| {
+                if let kube::Error::Api(status) = &error {
+                    self.missing.note(&status.message);
+                }
+                read(error)
+            }),
             Err(_) => Err(Refusal {
                 class: Class::Transient(None),
                 message: "the API server did not answer in time".into(),
             }),
-        }
+        };
+        let result = answer.as_ref().map_or_else(|refusal| refusal.class.as_str(), |_| "ok");
+        self.metrics.answered(&method, result, begun.elapsed());
+        answer
     }
 }
 
@@ -265,9 +315,9 @@ fn request(resource: &Resource, namespace: &str) -> Request {
     Request::new(resource.path(namespace))
 }
 
-/// How a refusal about an object of a kind is read: the server's texts may quote values of Secrets.
-fn reading(gvk: &Gvk) -> fn(kube::Error) -> Refusal {
-    if gvk.is_secret() { |error| Refusal::of_secret(&error) } else { Refusal::from }
+/// How a refusal is read: the server's texts about what holds values of Secrets may quote them.
+fn reading(secretive: bool) -> fn(kube::Error) -> Refusal {
+    if secretive { |error| Refusal::of_secret(&error) } else { Refusal::from }
 }
 
 fn unreadable() -> Refusal {

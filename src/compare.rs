@@ -16,11 +16,14 @@ use crate::rule::Update;
 use std::collections::BTreeMap;
 
 /// What is to be done for one parent.
+#[derive(Default)]
 pub struct Plan<'a> {
     /// Children that should exist, in the order of the rule.
     pub children: Vec<Planned<'a>>,
     /// Children that should no longer exist. Acted on only if everything else went well.
     pub prune: Vec<&'a Live>,
+    /// Those among them that are not deleted now, and why.
+    pub withheld: BTreeMap<ObjectId, Refusal>,
 }
 
 /// What is to be done for one child.
@@ -85,6 +88,28 @@ impl Plan<'_> {
             !matches!(action, Action::Create | Action::Apply(_) | Action::Recreate(_))
         };
         self.prune.is_empty() && self.children.iter().all(|planned| idle(&planned.action))
+    }
+
+    /// The objects that would be deleted, to be created anew or not; `may_prune` says whether anything may be pruned.
+    pub fn doomed(&self, may_prune: bool) -> Vec<ObjectId> {
+        let recreated = self.children.iter().filter_map(|planned| match planned.action {
+            Action::Recreate(_) => Some(planned.child.id.clone()),
+            _ => None,
+        });
+        let pruned = self.prune.iter().filter(|_| may_prune).map(|live| live.id.clone());
+        recreated.chain(pruned).collect()
+    }
+
+    /// Some of them are not deleted for now.
+    pub fn withhold_deletions(&mut self, withheld: BTreeMap<ObjectId, Refusal>) {
+        for planned in &mut self.children {
+            if let (Action::Recreate(_), Some(why)) =
+                (&planned.action, withheld.get(&planned.child.id))
+            {
+                planned.action = Action::Withheld(why.clone());
+            }
+        }
+        self.withheld = withheld;
     }
 
     /// Children that nothing but a finalizer would bring back to us are not made without it.
@@ -169,7 +194,8 @@ pub fn compare<'a>(
     let unwanted = |live: &&Live| {
         !desired.wants(&live.id) && !desired.protects(live) && !live.stored.terminating
     };
-    Plan { children, prune: observed.children.values().filter(unwanted).collect() }
+    let prune = observed.children.values().filter(unwanted).collect();
+    Plan { children, prune, withheld: BTreeMap::new() }
 }
 
 /// What an answer of the server leaves to remember.

@@ -5,24 +5,42 @@
 //! Never here: what a pass does.
 
 mod attach;
+mod budget;
+mod guard;
+mod look;
+mod records;
 mod retire;
+mod rollout;
+mod rules;
+mod sight;
+mod turn;
+mod vanished;
+
+pub use look::Readiness;
+pub use rollout::Progress;
 
 use crate::cluster::Cluster;
 use crate::event::Teller;
 use crate::fetch::owner_keys_of;
 use crate::input::Interests;
+use crate::metrics::{Counted, Metrics, PassOutcome};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Again, Lane, Queue};
-use crate::reconcile::{Memory, Next, Scene, reconcile};
+use crate::reconcile::{Gate, Memory, Next, Scene, reconcile};
 use crate::report::Report;
-use crate::rule::Rule;
+use crate::rule::Kept;
+use crate::store::{Notice, Subscription};
 use crate::watch::{Kinds, Watches};
 use attach::Attached;
 use futures::FutureExt;
+use guard::Passing;
 use kube::Client;
+use records::Records;
+use sight::Sight;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::task::{AbortHandle, JoinSet};
@@ -45,11 +63,28 @@ pub struct Options {
     pub workers: usize,
     /// Whether the last report of every parent is kept for [`Controller::reports`].
     pub reports: bool,
+    /// Our own namespace, where what has to outlive the process is remembered of each rule; nothing is if there is none,
+    /// and then no change of a rule is rolled out slowly or held back.
+    pub namespace: Option<String>,
+    /// So many parents may change in a second because their rule did.
+    pub rollout_rate: u32,
+    /// Whether passes begin only with [`Controller::lead`]: until then caches are filled, and nothing is written.
+    pub waits_to_lead: bool,
+    /// How long a parent must be missing before its children go that nothing else takes away.
+    pub vanished_after: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { installation: "kubewright".into(), workers: 8, reports: false }
+        Self {
+            installation: "kubewright".into(),
+            workers: 8,
+            reports: false,
+            vanished_after: Duration::from_mins(5),
+            namespace: None,
+            rollout_rate: 20,
+            waits_to_lead: false,
+        }
     }
 }
 
@@ -60,12 +95,27 @@ pub struct Controller {
     queue: Arc<Queue<Key>>,
     options: Options,
     rules: Mutex<BTreeMap<Arc<str>, Arc<Attached>>>,
+    /// Rules that run on as they were, and why.
+    kept: Mutex<Vec<(Arc<str>, Kept)>>,
     /// Rules that were taken away and whose parents are being let go, by identity.
     retiring: Mutex<BTreeMap<Arc<str>, AbortHandle>>,
-    memories: Mutex<HashMap<Key, Memory>>,
+    memories: Mutex<HashMap<Key, Remembered>>,
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
     teller: Arc<Teller>,
+    vanished: vanished::Vanished,
+    records: Option<Records>,
+    /// Hears of records that somebody else changed.
+    _heard: Option<Subscription>,
+    metrics: Arc<Metrics>,
+}
+
+/// What is kept of a parent between passes.
+#[derive(Default)]
+struct Remembered {
+    memory: Memory,
+    /// Its part in the numbers of its rule.
+    counted: Counted,
 }
 
 /// A controller whose workers run.
@@ -74,24 +124,49 @@ pub struct Running {
     pub controller: Arc<Controller>,
     workers: JoinSet<()>,
     telling: JoinSet<()>,
+    rights: AbortHandle,
 }
 
 impl Controller {
     /// Without rules and at rest. The client is best made by [`crate::watch::client`].
     pub fn new(client: Client, options: Options) -> Arc<Self> {
+        Self::with_writer(client.clone(), client, options, Arc::default())
+    }
+
+    /// The same with another client for all that only a leader sends ([`crate::lease::guarded`] makes one), and numbers of
+    /// somebody else.
+    pub fn with_writer(
+        client: Client,
+        writer: Client,
+        options: Options,
+        metrics: Arc<Metrics>,
+    ) -> Arc<Self> {
         let kinds = Arc::new(Kinds::new(client.clone()));
-        let teller = Teller::new(client.clone(), &options.installation);
-        Arc::new(Self {
-            cluster: Cluster::new(client.clone(), kinds),
-            watches: Watches::new(client, Some(Arc::new(owner_keys_of))),
-            queue: Arc::new(Queue::default()),
+        let teller = Teller::new(writer.clone(), &options.installation);
+        let queue = Arc::new(Queue::default());
+        if options.waits_to_lead {
+            queue.rest();
+        }
+        let index = Arc::new(owner_keys_of);
+        let watches = Watches::new(client.clone(), Some(index), Arc::clone(&metrics));
+        let records = options.namespace.as_deref();
+        let records = records.map(|own| Records::new(&watches, own, &options.installation));
+        Arc::new_cyclic(|controller| Self {
+            _heard: records.as_ref().map(|records| hear(records, Weak::clone(controller))),
+            records,
+            cluster: Cluster::new(writer, client, kinds, Arc::clone(&metrics)),
+            watches,
+            queue,
             options,
             rules: Mutex::default(),
+            kept: Mutex::default(),
             retiring: Mutex::default(),
             memories: Mutex::default(),
             reports: Mutex::default(),
             changed: Notify::new(),
             teller,
+            metrics,
+            vanished: vanished::Vanished::default(),
         })
     }
 
@@ -104,48 +179,9 @@ impl Controller {
         }
         let mut telling = JoinSet::new();
         telling.spawn(Arc::clone(&self.teller).run());
-        Running { controller: Arc::clone(self), workers, telling }
-    }
-
-    /// Makes these the rules that run: new and changed ones are attached, others let go, with what their parents hold. What
-    /// is not in the list is taken for removed on purpose: a folder that cannot be read must not come here.
-    pub fn set_rules(self: &Arc<Self>, wanted: &[Arc<Rule>]) {
-        let mut rules = lock(&self.rules);
-        let names: Vec<&Arc<str>> = wanted.iter().map(|rule| &rule.name).collect();
-        let gone: Vec<Arc<str>> = rules.keys().filter(|n| !names.contains(n)).cloned().collect();
-        let gone: Vec<Arc<Attached>> = gone.iter().filter_map(|name| rules.remove(name)).collect();
-        self.retire(&gone, wanted);
-        lock(&self.memories).retain(|key, _| names.contains(&&key.rule));
-        lock(&self.reports).retain(|key, _| names.contains(&&key.rule));
-        for rule in wanted {
-            let renamed = || gone.iter().find(|gone| gone.rule.identity == rule.identity);
-            let before = rules.get(&rule.name).or_else(renamed);
-            if before.is_some_and(|attached| {
-                attached.rule.hash == rule.hash && attached.rule.name == rule.name
-            }) {
-                continue;
-            }
-            // The old one is let go only when the new one holds the watches they share.
-            let attached = attach::attach(self, Arc::clone(rule), before);
-            rules.insert(Arc::clone(&rule.name), attached);
-        }
-    }
-
-    /// Lets go of the parents of rules that are gone, and no longer of those of rules that came back.
-    fn retire(self: &Arc<Self>, gone: &[Arc<Attached>], wanted: &[Arc<Rule>]) {
-        let mut retiring = lock(&self.retiring);
-        let is_wanted = |identity: &Arc<str>| wanted.iter().any(|rule| rule.identity == *identity);
-        retiring.retain(|identity, task| {
-            let back = is_wanted(identity);
-            if back {
-                task.abort();
-            }
-            !back && !task.is_finished()
-        });
-        for attached in gone.iter().filter(|gone| !is_wanted(&gone.rule.identity)) {
-            let task = retire::start(self, Arc::clone(attached));
-            retiring.insert(Arc::clone(&attached.rule.identity), task);
-        }
+        let controller = Arc::clone(self);
+        let rights = tokio::spawn(async move { controller.watch_rights().await }).abort_handle();
+        Running { controller: Arc::clone(self), workers, telling, rights }
     }
 
     /// Kinds were installed or changed: rules that miss something ask for it at once. Without this they notice by
@@ -171,7 +207,7 @@ impl Controller {
                 return;
             }
             // Nothing tells of every way to become idle, and only `dev` and tests ask.
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
@@ -185,13 +221,43 @@ impl Controller {
         self.changed.notified()
     }
 
+    /// Who tells Events.
+    pub fn teller(&self) -> Arc<Teller> {
+        Arc::clone(&self.teller)
+    }
+
+    /// When a right comes that was missing, every parent gets a pass: whatever it was refused is tried again.
+    async fn watch_rights(&self) {
+        loop {
+            self.cluster.right_came().await;
+            for attached in lock(&self.rules).values() {
+                attached.wake_all();
+            }
+        }
+    }
+
     async fn work(&self) {
         while let Some(key) = self.queue.next().await {
-            let pass = AssertUnwindSafe(self.pass(&key)).catch_unwind().await;
+            let attached = lock(&self.rules).get(&key.rule).cloned();
+            // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
+            let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
+                self.queue.done(&key, Again::No);
+                continue;
+            };
+            let begun = Instant::now();
+            let pass = AssertUnwindSafe(self.pass(&key, &attached)).catch_unwind().await;
+            let panicked = pass.is_err();
             let next = pass.unwrap_or_else(|_| {
                 tracing::error!(rule = %key.rule, parent = %key.parent, "a pass panicked, which is a bug");
                 Next { failed: true, look: None }
             });
+            let outcome = match next {
+                _ if panicked => PassOutcome::Panicked,
+                Next { failed: true, .. } => PassOutcome::Failed,
+                Next { look: Some(_), .. } => PassOutcome::Again,
+                Next { .. } => PassOutcome::Done,
+            };
+            attached.metrics.passed(outcome, begun.elapsed());
             if let Some((delay, lane)) = next.look {
                 self.queue.add_after(key.clone(), delay, lane);
             }
@@ -199,38 +265,40 @@ impl Controller {
         }
     }
 
-    async fn pass(&self, key: &Key) -> Next {
-        let attached = lock(&self.rules).get(&key.rule).cloned();
-        // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
-        let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
-            return Next::default();
-        };
-        let Some((parents, parent)) = attached.parent(&key.parent) else {
+    async fn pass(&self, key: &Key, attached: &Attached) -> Next {
+        if let Err(error) = self.remember_rule(attached).await {
+            tracing::warn!(rule = %key.rule, %error, "the rule's record cannot be written, which comes first");
+            return Next::FAILED;
+        }
+        let next = self.pass_of(key, attached).await;
+        self.settle_rule(attached).await;
+        next
+    }
+
+    async fn pass_of(&self, key: &Key, attached: &Attached) -> Next {
+        let Some(sight) = Sight::of(attached, &key.parent) else {
             attached.wants(&key.parent, Vec::new());
             attached.is_interested(&key.parent, Interests::default());
             attached.edits(&key.parent, &BTreeSet::new());
+            attached.guard.gone(&key.parent);
             self.forget(key);
-            return Next::default();
+            return vanished::look(self, attached, key).await;
         };
-        let children = attached.children();
-        let (scopes, shape) = (attached.scopes(), attached.shape(&key.parent.kind));
-        let inputs = attached.inputs_of(&parent, &scopes);
-        let targets = attached.targets();
-        let scene = Scene {
-            cluster: &self.cluster,
-            rule: &attached.rule,
-            parent,
-            parents: &parents,
-            children: &children,
-            inputs: &inputs,
-            targets: &targets,
-            interested: &|objects| attached.edits(&key.parent, objects),
-            scopes: &scopes,
-            shape: shape.as_deref(),
-            installation: &self.options.installation,
-        };
-        let mut memory = lock(&self.memories).remove(key).unwrap_or_default();
+        self.vanished.forget(key);
+        let passing = Passing::new(self, attached, &sight.parent);
+        let gate = passing.as_ref().map(|passing| passing as &dyn Gate);
+        let interested = |objects: &BTreeSet<ObjectId>| attached.edits(&key.parent, objects);
+        let scene = Scene { gate, ..sight.scene(self, attached, &interested) };
+        let Remembered { mut memory, counted } =
+            lock(&self.memories).remove(key).unwrap_or_default();
         let ended = reconcile(&scene, &mut memory).await;
+        if let Some(passing) = passing {
+            passing.ended(&ended);
+        }
+        if ended.deferred {
+            lock(&self.memories).insert(key.clone(), Remembered { memory, counted });
+            return ended.next;
+        }
         attached.wants(&key.parent, ended.taken);
         if ended.misfit || !ended.lacking.is_empty() {
             attached.doubt_shape(&key.parent.kind, ended.lacking);
@@ -239,12 +307,14 @@ impl Controller {
             self.tell_others(key);
         }
         self.teller.tell(ended.events);
-        self.keep(key, memory, ended.report);
+        let counts = Counted::new(&attached.metrics, ended.report.as_ref(), ended.contested);
+        drop(counted);
+        self.keep(key, Remembered { memory, counted: counts }, ended.report);
         ended.next
     }
 
     /// What is remembered between passes, unless rule or parent went meanwhile.
-    fn keep(&self, key: &Key, memory: Memory, report: Option<Report>) {
+    fn keep(&self, key: &Key, remembered: Remembered, report: Option<Report>) {
         let rules = lock(&self.rules);
         let gone = |attached: &Arc<Attached>| {
             attached.is_ready() && attached.parent(&key.parent).is_none()
@@ -252,7 +322,7 @@ impl Controller {
         if rules.get(&key.rule).is_none_or(gone) {
             return;
         }
-        lock(&self.memories).insert(key.clone(), memory);
+        lock(&self.memories).insert(key.clone(), remembered);
         let report = report.filter(|_| self.options.reports);
         let mut reports = lock(&self.reports);
         let before = match report.clone() {
@@ -281,7 +351,7 @@ impl Controller {
         of_rule.map(|key| key.parent.clone()).collect()
     }
 
-    /// The parent is gone; garbage collection takes its children.
+    /// The parent is gone; garbage collection takes its children, [`vanished`] the others.
     fn forget(&self, key: &Key) {
         lock(&self.memories).remove(key);
         if lock(&self.reports).remove(key).is_some() {
@@ -292,13 +362,23 @@ impl Controller {
 
 impl Running {
     /// Hands out no more passes, lets those under way finish and what they told be sent, and lets go of every watch.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
+        self.stop_within(Duration::MAX).await;
+    }
+
+    /// The same, but passes that are not finished in time are cut off: whoever runs the rules next goes on where they were.
+    /// Tells how many those are.
+    pub async fn stop_within(mut self, time: Duration) -> usize {
         self.controller.queue.close();
-        while self.workers.join_next().await.is_some() {}
+        let finished = async { while self.workers.join_next().await.is_some() {} };
+        let in_time = tokio::time::timeout(time, finished).await.is_ok();
+        let left = if in_time { 0 } else { self.controller.queue.depth().running };
+        self.workers.shutdown().await;
         self.controller.teller.end();
         // Whatever is not sent in time is not worth waiting for.
         let told = self.telling.join_next();
-        drop(tokio::time::timeout(std::time::Duration::from_secs(2), told).await);
+        drop(tokio::time::timeout(Duration::from_secs(2), told).await);
+        left
     }
 }
 
@@ -306,11 +386,26 @@ impl Drop for Running {
     /// Lets go of every watch; passes under way are cut off.
     fn drop(&mut self) {
         self.controller.queue.close();
+        self.rights.abort();
         lock(&self.controller.rules).clear();
         for task in lock(&self.controller.retiring).values() {
             task.abort();
         }
     }
+}
+
+/// Tells the rule whose record somebody else changed.
+fn hear(records: &Records, controller: Weak<Controller>) -> Subscription {
+    records.watch().store().subscribe(move |notice| {
+        let Notice::Changed(change) = notice else { return };
+        let Some(controller) = controller.upgrade().filter(|_| !change.own) else { return };
+        let Some(records) = &controller.records else { return };
+        let rules = lock(&controller.rules);
+        let is_its = |attached: &&Arc<Attached>| records.id(&attached.rule.identity) == change.id;
+        if let Some(attached) = rules.values().find(is_its) {
+            attached.record_changed();
+        }
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -21,6 +21,7 @@ pub use send::Teller;
 use crate::marks::hash64;
 use crate::object::ObjectId;
 use crate::reconcile::Scene;
+use crate::store::Stored;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -62,6 +63,12 @@ pub enum Reason {
     Waiting,
     /// A finalizer has held a deletion for some minutes.
     DeletionHeld,
+    /// More would be deleted than the budget of a rule allows.
+    DeletionWithheld,
+    /// A rule has problems; about the `ConfigMap` that it is in.
+    RuleRefused,
+    /// Too many parents fail since they saw a changed rule; about the rule's record.
+    RolloutHalted,
     /// Every child exists and is ready; where no status can say so.
     Ready,
     /// Children are on their way; where no status can say so.
@@ -90,6 +97,9 @@ impl Reason {
             Self::StatusRefused => "StatusRefused",
             Self::Waiting => "Waiting",
             Self::DeletionHeld => "DeletionHeld",
+            Self::DeletionWithheld => "DeletionWithheld",
+            Self::RuleRefused => "RuleRefused",
+            Self::RolloutHalted => "RolloutHalted",
             Self::Ready => "Ready",
             Self::Reconciling => "Reconciling",
             Self::Stalled => "Stalled",
@@ -102,10 +112,12 @@ impl Reason {
         match self {
             Self::Created | Self::Recreated | Self::Lost => "Create",
             Self::Adopted => "Adopt",
-            Self::Pruned | Self::DeletionHeld => "Delete",
+            Self::Pruned | Self::DeletionHeld | Self::DeletionWithheld => "Delete",
             Self::LeftBehind => "Orphan",
             Self::ChildFailed | Self::Forbidden | Self::NotOwned | Self::Conflict => "Apply",
             Self::RenderFailed => "Render",
+            Self::RuleRefused => "Load",
+            Self::RolloutHalted => "RollOut",
             Self::StatusRefused => "WriteStatus",
             Self::Waiting => "Wait",
             Self::Ready | Self::Reconciling | Self::Stalled | Self::Declared(_) => "Judge",
@@ -124,6 +136,9 @@ impl Reason {
             | Self::StatusRefused
             | Self::Waiting
             | Self::DeletionHeld
+            | Self::DeletionWithheld
+            | Self::RuleRefused
+            | Self::RolloutHalted
             | Self::Stalled => true,
             Self::Created
             | Self::Recreated
@@ -149,7 +164,7 @@ pub struct Draft {
 /// An Event that is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The parent.
+    /// What it is about: a parent.
     parent: ObjectId,
     uid: Box<str>,
     api_version: String,
@@ -191,6 +206,18 @@ pub(crate) fn tell(
 }
 
 impl Event {
+    /// About a `ConfigMap` of our own namespace: the record of a rule, or what holds it.
+    pub fn about_rule(config_map: &Stored, rule: &str, reason: Reason, note: &str) -> Self {
+        Self {
+            parent: config_map.id.clone(),
+            uid: config_map.uid.clone(),
+            api_version: "v1".into(),
+            rule: rule.to_owned(),
+            draft: Draft { reason, note: note::cut(note, note::LONGEST) },
+            at: Timestamp::now(),
+        }
+    }
+
     /// The same for the same text about the same object by the same rule, so that it is never made twice.
     fn name(&self) -> String {
         let Draft { reason, note } = &self.draft;

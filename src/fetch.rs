@@ -4,7 +4,7 @@
 //! Only objects that are proven ours count as children; a label alone proves nothing. Never here: a request.
 
 use crate::input::Inputs;
-use crate::marks::{Mark, PatchMark, annotation};
+use crate::marks::{Mark, PatchMark, annotation, parse_id};
 use crate::object::{Gvk, ObjectId};
 use crate::owned::{self, Entry, FieldSet};
 use crate::store::{Store, Stored};
@@ -225,6 +225,32 @@ pub fn owner_key(rule: &str, parent: &str) -> String {
 /// The key under which a store groups the objects that a rule edits for one parent.
 pub fn patch_key(rule: &str, parent: &str) -> String {
     format!("patch {rule} {parent}")
+}
+
+/// The children of a parent that no owner reference ties to it, as far as their marks say.
+pub fn free_children(store: &Store, rule: &str, parent: &ObjectId) -> impl Iterator<Item = Live> {
+    let marked = store.indexed(&owner_key(rule, &parent.to_string())).into_iter().map(Live::new);
+    marked.filter(|live| live.mark.as_ref().is_some_and(|mark| mark.free))
+}
+
+/// Whether there are edits for a parent that are taken back when it goes.
+pub fn edited_by(store: &Store, rule: &str, parent: &ObjectId) -> bool {
+    let name = parent.to_string();
+    let ours = |mark: &PatchMark| *mark.rule == *rule && mark.parent == name && !mark.stays;
+    let edited = store.indexed(&patch_key(rule, &name)).into_iter();
+    edited
+        .filter(|stored| stored.id != *parent)
+        .any(|stored| PatchMark::all_of(&stored).iter().any(ours))
+}
+
+/// Every parent that the marks of a rule name.
+pub fn parents_named(store: &Store, rule: &str) -> Vec<ObjectId> {
+    let prefixes = [owner_key(rule, ""), patch_key(rule, "")];
+    let named = prefixes.iter().flat_map(|prefix| {
+        let keys = store.index_keys(prefix).into_iter();
+        keys.filter_map(|key| parse_id(key.strip_prefix(prefix)?)).collect::<Vec<_>>()
+    });
+    named.collect()
 }
 
 /// The keys of one cache entry, for the store's index.

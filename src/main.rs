@@ -1,6 +1,5 @@
 //! Parses the command line, runs one command, turns its result into an exit code.
 
-use clap::Parser;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -8,5 +7,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     kubewright::control_plane::child::run_if_asked();
-    kubewright::cli::run(kubewright::cli::Arguments::parse()).into()
+    let words: Vec<_> = std::env::args_os().collect();
+    kubewright::cli::parse(&words)
+        .map_or_else(|code| code, |arguments| kubewright::cli::run(arguments).into())
 }

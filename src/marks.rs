@@ -9,6 +9,7 @@ use crate::store::Stored;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything of ours in labels and annotations starts with this; templates may not use it.
@@ -26,11 +27,13 @@ pub mod label {
     pub const CHILD: &str = "kubewright.io/child";
     /// The keys of the items around it, in a group.
     pub const ITEM: &str = "kubewright.io/item";
+    /// On a `ConfigMap` of ours: it is the record of a rule of this installation.
+    pub const RECORD: &str = "kubewright.io/record";
     /// Hash of the parent modulo [`super::SLOTS`]; replicas share the work by it.
     pub const SLOT: &str = "kubewright.io/slot";
 }
 
-/// Annotations; the last three are on parents.
+/// Annotations; the last four are on parents and records.
 pub mod annotation {
     /// What the object is for: a [`super::Mark`] as JSON.
     pub const CHILD: &str = "kubewright.io/child";
@@ -40,6 +43,8 @@ pub mod annotation {
     pub const GENERATED: &str = "kubewright.io/generated";
     /// `"true"` on a parent: leave it and its children alone.
     pub const PAUSED: &str = "kubewright.io/paused";
+    /// On a record: allows the deletions that were withheld under this token.
+    pub const ALLOW: &str = "kubewright.io/allow-deletions";
     /// On a parent: another value means "run now", whatever was refused before.
     pub const RECONCILE: &str = "kubewright.io/reconcile";
 }
@@ -61,6 +66,30 @@ pub fn visible(object: &Value) -> Value {
         }
     }
     object
+}
+
+/// What a person edits in an object, as a number: another one means that somebody wants something else. Our own marks and
+/// the status are left out; what asks for a pass counts.
+pub fn edition(stored: &Stored) -> u64 {
+    let theirs = |entries: BTreeMap<String, String>| {
+        let is_theirs = |name: &String| !name.starts_with(PREFIX) || name == annotation::RECONCILE;
+        entries.into_iter().filter(|(name, _)| is_theirs(name)).collect::<Vec<_>>()
+    };
+    let (labels, annotations) = (theirs(stored.labels()), theirs(stored.annotations()));
+    let content = match stored.generation {
+        Some(generation) => generation.to_string(),
+        None => stored.parse().map(|object| content(&object).to_string()).unwrap_or_default(),
+    };
+    hash64(format!("{content} {labels:?} {annotations:?}").as_bytes())
+}
+
+/// An object without metadata and status.
+fn content(object: &Value) -> Value {
+    let mut content = object.clone();
+    if let Some(fields) = content.as_object_mut() {
+        fields.retain(|name, _| name != "metadata" && name != "status");
+    }
+    content
 }
 
 /// How many slots parents are spread over, for ever: changing it would relabel every child.

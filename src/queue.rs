@@ -11,7 +11,8 @@
 //!    counts.
 //! 4. A failed key comes back by itself, later after each failure; adding it brings it back at once and forgives nothing.
 //!    Only a run that did not fail does.
-//! 5. A key that is neither waiting, running nor failed takes no memory.
+//! 5. A queue at rest ([`Queue::rest`]) takes in nothing and hands out nothing; what waited is forgotten.
+//! 6. A key that is neither waiting, running nor failed takes no memory.
 
 mod backoff;
 mod lanes;
@@ -19,10 +20,11 @@ mod lanes;
 pub use backoff::{Backoff, random};
 pub use lanes::Lane;
 
+use crate::metrics::Histogram;
 use lanes::{Lanes, Place};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -60,6 +62,8 @@ pub struct Queue<K> {
     wake: Notify,
     backoff: Backoff,
     random: Box<dyn Fn() -> f64 + Send + Sync>,
+    /// How long keys waited in each lane, for metrics.
+    waits: Arc<[Histogram; Lane::ALL.len()]>,
 }
 
 struct State<K> {
@@ -69,6 +73,7 @@ struct State<K> {
     tickets: u64,
     running: usize,
     closed: bool,
+    resting: bool,
 }
 
 /// What is known of one key. At least one field is set, or the key is forgotten.
@@ -99,8 +104,15 @@ impl<K> Queue<K> {
             tickets: 0,
             running: 0,
             closed: false,
+            resting: false,
         };
-        Self { state: Mutex::new(state), wake: Notify::new(), backoff, random: Box::new(random) }
+        Self {
+            state: Mutex::new(state),
+            wake: Notify::new(),
+            backoff,
+            random: Box::new(random),
+            waits: Arc::default(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
@@ -113,11 +125,33 @@ impl<K> Queue<K> {
         {
             let mut state = self.state();
             state.closed = true;
-            state.lanes.clear();
-            state.timers.clear();
-            state.keys.retain(|_, entry| entry.running.is_some());
+            state.forget();
         }
         self.wake.notify_waiters();
+    }
+
+    /// Takes in nothing and hands out nothing until [`Queue::resume`]; whoever resumes it knows what is to be looked at. Runs
+    /// that have begun end as usual.
+    pub fn rest(&self) {
+        let mut state = self.state();
+        state.resting = true;
+        state.forget();
+    }
+
+    /// Goes on, with nothing in it.
+    pub fn resume(&self) {
+        self.state().resting = false;
+    }
+
+    /// Of each lane how many keys wait, and how long the first one has.
+    pub fn lanes(&self) -> [(usize, Duration); Lane::ALL.len()] {
+        let age = |since: Option<Instant>| since.map_or(Duration::ZERO, |since| since.elapsed());
+        self.state().lanes.each().map(|(waiting, oldest)| (waiting, age(oldest)))
+    }
+
+    /// How long the keys waited that were handed out, by lane.
+    pub fn waits(&self) -> Arc<[Histogram; Lane::ALL.len()]> {
+        Arc::clone(&self.waits)
     }
 
     /// How much there is to do.
@@ -156,7 +190,8 @@ impl<K: Clone + Eq + Hash> Queue<K> {
                 if state.closed {
                     return None;
                 }
-                if let Some(key) = state.take(Instant::now()) {
+                if let Some((key, lane, waited)) = state.take(Instant::now()) {
+                    self.waits[lane as usize].observe(waited);
                     if state.lanes.len() > 0 || !state.timers.is_empty() {
                         // Several wake-ups may have merged into the one that brought us here, and we may have been the
                         // only one to sleep no longer than the first timer: somebody else has to look.
@@ -183,6 +218,16 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 }
 
 impl<K> State<K> {
+    /// Everything but what runs.
+    fn forget(&mut self) {
+        self.lanes.clear();
+        self.timers.clear();
+        self.keys.retain(|_, entry| {
+            (entry.place, entry.timer) = (None, None);
+            entry.running.is_some()
+        });
+    }
+
     fn owed(&self) -> usize {
         let owes = |entry: &&Entry| matches!(entry.timer, Some((_, _, Lane::Finish)));
         self.keys.values().filter(owes).count()
@@ -191,7 +236,7 @@ impl<K> State<K> {
 
 impl<K: Clone + Eq + Hash> State<K> {
     fn add(&mut self, key: K, lane: Lane) {
-        if self.closed {
+        if self.closed || self.resting {
             return;
         }
         let entry = self.keys.entry(key.clone()).or_default();
@@ -213,7 +258,7 @@ impl<K: Clone + Eq + Hash> State<K> {
     }
 
     fn add_at(&mut self, key: K, at: Instant, mut lane: Lane) {
-        if self.closed {
+        if self.closed || self.resting {
             return;
         }
         let entry = self.keys.entry(key.clone()).or_default();
@@ -230,7 +275,8 @@ impl<K: Clone + Eq + Hash> State<K> {
         self.timers.insert((at, self.tickets), key);
     }
 
-    fn take(&mut self, now: Instant) -> Option<K> {
+    /// The next key, the lane it waited in, and how long.
+    fn take(&mut self, now: Instant) -> Option<(K, Lane, Duration)> {
         while let Some(timer) = self.timers.first_entry()
             && timer.key().0 <= now
         {
@@ -243,12 +289,12 @@ impl<K: Clone + Eq + Hash> State<K> {
         let (lane, key) = self.lanes.pop()?;
         self.running += 1;
         let entry = self.keys.entry(key.clone()).or_default();
-        entry.place = None;
+        let since = entry.place.take().map_or(now, |place| place.since);
         entry.running = Some(lane);
         if let Some((at, ticket, _)) = entry.timer.take() {
             self.timers.remove(&(at, ticket));
         }
-        Some(key)
+        Some((key, lane, now.saturating_duration_since(since)))
     }
 
     fn done(&mut self, key: &K, again: Again, backoff: impl FnOnce(u32) -> Duration) {
@@ -266,7 +312,7 @@ impl<K: Clone + Eq + Hash> State<K> {
             Again::Failed if lane == Lane::Finish => Some((backoff(entry.failures), Lane::Drift)),
             Again::Failed => Some((backoff(entry.failures), lane)),
         };
-        if self.closed {
+        if self.closed || self.resting {
             self.keys.remove(key);
         } else if let Some(place) = entry.place {
             // A run is due anyway, and will say itself when to look again.

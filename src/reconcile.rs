@@ -6,6 +6,8 @@
 
 mod dismantle;
 mod finalizer;
+mod foresee;
+mod gate;
 mod made;
 
 use crate::act::patch::{Patched, Patches, patch};
@@ -34,6 +36,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use crate::act::BACKSTOP;
+pub(crate) use foresee::foresee;
+pub use gate::Gate;
 
 /// What a pass works with.
 pub struct Scene<'a> {
@@ -59,6 +63,8 @@ pub struct Scene<'a> {
     pub shape: Option<&'a Shape>,
     /// The installation, for the owner label.
     pub installation: &'a str,
+    /// Asked before anything changes, as long as the rule or what it reads has changed.
+    pub gate: Option<&'a dyn Gate>,
 }
 
 /// What is remembered of a parent between passes. Losing it costs no write.
@@ -89,6 +95,12 @@ pub struct Ended {
     pub lacking: BTreeSet<String>,
     /// The server refused a status that should fit the kind.
     pub misfit: bool,
+    /// The gate did not let it change anything now; it is as if it had not been.
+    pub deferred: bool,
+    /// Everything that was wanted is there, and everything that was not is deleted or being deleted.
+    pub complete: bool,
+    /// Children of which somebody else keeps changing fields.
+    pub contested: usize,
 }
 
 /// When to look again: both may be said, and the earlier counts. An event always counts.
@@ -144,6 +156,12 @@ pub async fn retire(scene: &Scene<'_>, memory: &mut Memory) -> Next {
     released.err().map_or(Next::default(), |refusal| after_refusal(&refusal))
 }
 
+/// One step of taking away what a parent left behind that does not exist any more; something stands in for it. It is done when
+/// nothing is left to look at again.
+pub async fn clear(scene: &Scene<'_>, memory: &mut Memory) -> Next {
+    dismantle::dismantle(scene, &mut memory.leaving, Cause::ParentDeleted).await.next
+}
+
 /// A pass for a parent that is there to stay.
 async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
@@ -158,6 +176,9 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     memory.events.look(&memory.children, &observed, &desired);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
     let mut plan = plan.checked(scene.children, &owner);
+    if let Err(next) = gate::ask(scene.gate, &desired, &mut plan).await {
+        return Ended { next, deferred: true, ..Ended::default() };
+    }
     let held = finalizer::hold(scene, &desired).await;
     if let Err(refusal) = &held {
         plan.withhold(refusal);
@@ -165,7 +186,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let remembered = Remembered {
         memos: &mut memory.children,
         restraints: &mut memory.restraints,
-        edition: edition(&scene.parent),
+        edition: edition(scene),
     };
     let outcome = act(scene.cluster, &plan, remembered, &owner, desired.may_prune()).await;
     scene.remember(&outcome);
@@ -201,8 +222,11 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         taken: taken(&desired, &outcome),
         told: matches!(written.result, Ok(Sent::Now)),
         lacking: written.lacking,
+        contested: outcome.contested.len(),
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
+        deferred: false,
+        complete: desired.may_prune() && outcome.is_complete(),
     }
 }
 
@@ -238,10 +262,11 @@ fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
     is_paused().then_some("it is paused")
 }
 
-/// What a person edits in a parent.
-fn edition(parent: &Stored) -> u64 {
+/// What a person edits in a parent; and when a missing right came, everything is worth another try too.
+fn edition(scene: &Scene<'_>) -> u64 {
+    let (parent, came) = (&scene.parent, scene.cluster.missing.came());
     let asked = parent.annotation(annotation::RECONCILE);
-    hash64(format!("{:?} {asked:?}", parent.generation).as_bytes())
+    hash64(format!("{:?} {asked:?} {came}", parent.generation).as_bytes())
 }
 
 fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
@@ -340,7 +365,7 @@ impl Scene<'_> {
             .iter()
             .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
             .collect();
-        let edition = edition(&self.parent);
+        let edition = edition(self);
         let made = patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
         for live in made.answers() {
             let caches = self.targets.iter().filter(|cache| cache.holds(&live.id));
@@ -425,6 +450,7 @@ fn after_trouble(trouble: &Trouble) -> Next {
 fn after_write(refusal: &Refusal) -> Next {
     match refusal.class {
         Class::Permanent
+        | Class::Withheld
         | Class::Forbidden
         | Class::Unavailable
         | Class::NotServed
@@ -444,6 +470,8 @@ fn after_refusal(refusal: &Refusal) -> Next {
         | Class::Unavailable
         | Class::NotServed
         | Class::Transient(None) => Next::FAILED,
+        // Whoever holds it back wakes the parent.
+        Class::Withheld => Next::default(),
     }
 }
 

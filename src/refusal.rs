@@ -32,6 +32,8 @@ pub enum Class {
     /// The object is refused as it is (invalid, immutable, unknown field, too large): sending it again is pointless
     /// until something changes.
     Permanent,
+    /// We hold it back ourselves until somebody allows it.
+    Withheld,
     /// Rights are missing.
     Forbidden,
     /// The namespace is missing or going: wait for it.
@@ -40,6 +42,23 @@ pub enum Class {
     NotServed,
     /// Trouble of the server or the network: try again, not before the given time.
     Transient(Option<Duration>),
+}
+
+impl Class {
+    /// One lower-case word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::Stale => "stale",
+            Self::Held(_) => "held",
+            Self::Permanent => "permanent",
+            Self::Withheld => "withheld",
+            Self::Forbidden => "forbidden",
+            Self::Unavailable => "unavailable",
+            Self::NotServed => "not_served",
+            Self::Transient(_) => "transient",
+        }
+    }
 }
 
 /// A field that another manager holds.
@@ -119,7 +138,12 @@ impl Refusal {
                 Self { message: without_values(&answer), ..refusal }
             }
             kube::Error::BuildRequest(_) | kube::Error::SerdeError(_) => {
-                Self { class: Class::Permanent, message: flat(error) }
+                let message = match texts {
+                    Texts::Shown => flat(error),
+                    // What does not decode is quoted.
+                    Texts::Hidden => "the request or its answer makes no sense".to_owned(),
+                };
+                Self { class: Class::Permanent, message }
             }
             _ => Self { class: Class::Transient(None), message: stable(&flat(error)) },
         }
@@ -131,12 +155,25 @@ fn without_values(answer: &Answer<'_>) -> String {
     let causes = answer.causes.iter().map(|(reason, field, _)| format!("{field} ({reason})"));
     let causes: Vec<String> = causes.collect();
     let reason = if answer.reason.is_empty() { "refused" } else { answer.reason };
+    if let Some(missing) = missing_right(answer) {
+        return format!("{reason}: cannot {missing}");
+    }
     if causes.is_empty() {
         format!("{reason} (HTTP {}); the text is not shown, since it may quote values", answer.code)
     } else {
         format!("{reason}: {}", causes.join(", "))
     }
 }
+
+/// `patch resource "secrets"`: what somebody without rights is told has no value in it, and everybody must know it.
+fn missing_right<'a>(answer: &Answer<'a>) -> Option<&'a str> {
+    let right = RIGHT.as_ref().filter(|_| answer.code == 403)?;
+    right.captures(answer.message)?.get(1).map(|right| right.as_str())
+}
+
+static RIGHT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"^[a-z.]+(?: "[a-zA-Z0-9:.-]*")? is forbidden: User "[^"]*" cannot ([a-z]+ resource "[a-z/]+") in API group ""#).ok()
+});
 
 /// The error and its sources in one line, each said once.
 fn flat(error: &dyn std::error::Error) -> String {
@@ -317,6 +354,23 @@ mod tests {
         let told = answer(vec![("FieldValueInvalid", "data[x y]", "Invalid value: \"hunter2\"")]);
         assert_eq!(without_values(&told), "Invalid: data[x y] (FieldValueInvalid)");
         assert!(!without_values(&answer(vec![])).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_missing_right_is_told_for_a_secret_too_and_nobody_elses_refusal_is() {
+        let forbidden = |message| {
+            without_values(&Answer {
+                code: 403,
+                reason: "Forbidden",
+                message,
+                causes: vec![],
+                retry_after: None,
+            })
+        };
+        let rbac = "secrets \"a\" is forbidden: User \"u\" cannot patch resource \"secrets\" in API group \"\" in the namespace \"n\"";
+        assert_eq!(forbidden(rbac), "Forbidden: cannot patch resource \"secrets\"");
+        let webhook = "admission webhook denied the request: cannot patch resource hunter2";
+        assert!(!forbidden(webhook).contains("hunter2"));
     }
 
     #[test]

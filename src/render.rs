@@ -14,7 +14,7 @@ pub use patch::{DesiredPatch, Operation};
 use crate::comparison::{Comparison, Truth};
 use crate::fetch::{Live, Observed};
 use crate::input::Inputs;
-use crate::object::ObjectId;
+use crate::object::{GroupKind, Gvk, ObjectId};
 use crate::problem::Problem;
 use crate::rule::{ChildRule, Need, PatchRule, Rule, Until};
 use crate::scope::Scopes;
@@ -64,6 +64,9 @@ pub struct Desired {
     /// What `let` came out as.
     pub let_value: Map<String, Value>,
     ids: BTreeSet<ObjectId>,
+    /// Kinds of children that are stuck, and the ids of the whole rule: see [`Desired::protects`].
+    unclear: BTreeSet<GroupKind>,
+    named: BTreeSet<Arc<str>>,
 }
 
 /// A child's id and the keys of the items around it.
@@ -98,9 +101,14 @@ impl Desired {
         self.ids.contains(id)
     }
 
-    /// Whether an object must stay although it is not wanted now: its child waits or failed.
+    /// Whether an object must stay although it is not wanted now: its child waits or failed. Where the rule does not name its
+    /// child any more, that may have another id now, which is known once no child of that kind waits.
     pub fn protects(&self, live: &Live) -> bool {
-        live.mark.as_ref().is_none_or(|mark| self.protects_place(&mark.child, &mark.items))
+        live.mark.as_ref().is_none_or(|mark| {
+            let renamed = !self.named.contains(&*mark.child);
+            self.protects_place(&mark.child, &mark.items)
+                || (renamed && self.unclear.contains(&live.id.kind))
+        })
     }
 
     /// Whether what was made at a place must stay although it is not wanted now.
@@ -221,7 +229,7 @@ impl Desired {
         for child in &rule.children {
             let place = (Arc::clone(&child.id), Vec::new());
             let why = format!("{why}, which `let` reads");
-            self.stuck.insert(place.clone(), Stuck::Waiting(why));
+            self.hold(rule, child, place.clone(), Stuck::Waiting(why));
             self.decisions.push((place, Decision::Stuck));
         }
     }
@@ -254,14 +262,28 @@ impl Desired {
                 view.keep(&child.id, &view.keys(), &|id| self.wants(id));
                 Decision::Wanted
             }
-            Err(stuck) => self.is_stuck(child, view, stuck),
+            Err(stuck) => self.is_stuck(rule, child, view, stuck),
         };
         self.decide(child, view, decision);
     }
 
-    fn is_stuck(&mut self, child: &ChildRule, view: &View<'_>, stuck: Stuck) -> Decision {
-        self.stuck.insert((Arc::clone(&child.id), view.keys()), stuck);
+    fn is_stuck(
+        &mut self,
+        rule: &Rule,
+        child: &ChildRule,
+        view: &View<'_>,
+        stuck: Stuck,
+    ) -> Decision {
+        self.hold(rule, child, (Arc::clone(&child.id), view.keys()), stuck);
         Decision::Stuck
+    }
+
+    fn hold(&mut self, rule: &Rule, child: &ChildRule, place: Place, stuck: Stuck) {
+        self.unclear.extend(child.kinds.iter().map(Gvk::group_kind));
+        if self.named.is_empty() {
+            self.named = rule.children.iter().map(|child| Arc::clone(&child.id)).collect();
+        }
+        self.stuck.insert(place, stuck);
     }
 
     fn decide<'a>(&mut self, child: &'a ChildRule, view: &View<'a>, decision: Decision) {
@@ -296,7 +318,7 @@ impl Desired {
                 self.patches.push(made);
                 Decision::Wanted
             }
-            Err(stuck) => self.is_stuck(child, view, stuck),
+            Err(stuck) => self.is_stuck(rule, child, view, stuck),
         };
         self.decide(child, view, decision);
     }

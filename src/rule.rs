@@ -19,7 +19,9 @@ mod nearest;
 mod order;
 mod policy_file;
 mod read;
+mod renew;
 mod schema;
+mod secret;
 
 pub use compiled::{
     Because, ChildRule, ConditionRule, Generate, GroupRule, IgnoreRule, InputRule, Need,
@@ -32,6 +34,7 @@ pub use policy_file::{
     Update, WhenGone,
 };
 pub use read::{Error, Folder, Templates, read};
+pub use renew::{Kept, Renewed, renew};
 pub use schema::{examples, reference, schema};
 
 use crate::object::Gvk;
@@ -41,7 +44,7 @@ use crate::source::{Place, Source};
 use crate::yaml::{self, Document, Limits, Node};
 use decode::{Decode, Decoder};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a folder holds.
@@ -57,6 +60,8 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// Names of rules that did not compile: their last good version should go on running.
     pub bad: Vec<String>,
+    /// Names of files in which a problem hides what rules they hold.
+    pub unread: BTreeSet<String>,
 }
 
 /// A document of the rules folder that is no rule.
@@ -92,7 +97,10 @@ pub fn load(folder: &Folder) -> Loaded {
                     loaded.document(source, &document.root, folder, &mut named);
                 }
             }
-            Err(error) => loaded.problems.push(yaml_problem(source, error)),
+            Err(error) => {
+                loaded.unread.insert(source.name.clone());
+                loaded.problems.push(yaml_problem(source, error));
+            }
         }
     }
     loaded.rules.sort_by(|left, right| left.name.cmp(&right.name));
@@ -130,6 +138,7 @@ impl Loaded {
             let message = "this document is no rule and no Kubernetes object";
             let hint = format!("a rule starts with `apiVersion: {API_VERSION}` and `kind: Rule`");
             self.problems.push(Problem::new("no-object", message).at(place).hint(hint));
+            self.unread.insert(source.name.clone());
             return;
         };
         let crd = gvk.group == "apiextensions.k8s.io" && gvk.kind == "CustomResourceDefinition";
@@ -168,7 +177,10 @@ impl Loaded {
         });
         match compiled {
             Some(rule) => self.rules.push(Arc::new(rule)),
-            None => self.bad.extend(written_name()),
+            None => match written_name() {
+                Some(name) => self.bad.push(name),
+                None => drop(self.unread.insert(source.name.clone())),
+            },
         }
         self.problems.append(&mut problems);
     }

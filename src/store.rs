@@ -127,6 +127,11 @@ impl Store {
         self.read().indexed(key)
     }
 
+    /// Everything with this beginning that the index says of some object, sorted, each once.
+    pub fn index_keys(&self, prefix: &str) -> Vec<Arc<str>> {
+        self.read().index_keys(prefix)
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.read().objects.len()

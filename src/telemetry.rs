@@ -1,9 +1,11 @@
 //! Logs: for people on a terminal, JSON otherwise, always on standard error.
 //!
-//! In: the format and level asked for. Out: a global subscriber. Messages are constant, variable parts are fields, and
-//! no object bodies or server texts that could carry values are logged below `debug`.
+//! In: the format and level asked for. Out: a global subscriber, whose level can be changed while it runs. Messages are
+//! constant, variable parts are fields (`rule`, `parent`, `object`, `error`, ...), and no object bodies or server texts that could
+//! carry values are logged below `debug`.
 
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 use tracing_subscriber::EnvFilter;
 
 /// How log lines look.
@@ -23,18 +25,52 @@ pub enum LogFormat {
 /// # Errors
 /// The level is not a filter that `tracing_subscriber` understands; the text says why.
 pub fn start(format: LogFormat, level: &str) -> Result<(), String> {
-    // The client logs whole bodies that do not decode, Secrets included, and refusals without saying of what: we say it.
-    let filter = EnvFilter::try_new(format!("kube_client=off,{level}"))
-        .map_err(|error| format!("--log {level}: {error}"))?;
+    let filter = filter(level).map_err(|error| format!("--log {level}: {error}"))?;
     let terminal = std::io::stderr().is_terminal();
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(terminal)
         .with_target(false);
     let human = format == LogFormat::Human || (format == LogFormat::Auto && terminal);
-    let started = if human { builder.compact().try_init() } else { builder.json().try_init() };
+    let level = level.to_owned();
+    let (set, started) = if human {
+        let builder = builder.compact().with_env_filter(filter).with_filter_reloading();
+        let handle = builder.reload_handle();
+        let set: Set = Box::new(move |filter| drop(handle.reload(filter)));
+        (set, builder.try_init())
+    } else {
+        let builder = builder.json().with_env_filter(filter).with_filter_reloading();
+        let handle = builder.reload_handle();
+        let set: Set = Box::new(move |filter| drop(handle.reload(filter)));
+        (set, builder.try_init())
+    };
     // Only a test process gets here twice; the first subscriber stays.
-    drop(started);
+    if started.is_ok() {
+        let _ = STARTED.set(Started { level, set });
+    }
     Ok(())
+}
+
+type Set = Box<dyn Fn(EnvFilter) + Send + Sync>;
+
+/// What was asked for at the start, and how it is changed.
+struct Started {
+    level: String,
+    set: Set,
+}
+
+static STARTED: OnceLock<Started> = OnceLock::new();
+
+fn filter(level: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
+    // The client logs whole bodies that do not decode, Secrets included, and refusals without saying of what: we say it.
+    EnvFilter::try_new(format!("kube_client=off,{level}"))
+}
+
+/// Logs everything that this program does from now on, or what was asked for at the start. Before the start it does nothing.
+pub fn verbose(on: bool) {
+    let Some(started) = STARTED.get() else { return };
+    let level = if on { "info,kubewright=debug" } else { &started.level };
+    if let Ok(filter) = filter(level) {
+        (started.set)(filter);
+    }
 }

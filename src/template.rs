@@ -20,6 +20,7 @@ mod desugar;
 mod failure;
 mod fill;
 mod flow;
+mod hush;
 mod language;
 mod reference;
 mod sheet;
@@ -41,6 +42,8 @@ pub use failure::Failure;
 use failure::Sheets;
 use fill::Fault;
 pub use flow::{ANY, EACH, Literal, Reading, Sink, Source, Sources, Spot, Study};
+use hush::Secrets;
+pub(crate) use hush::{HUSHED, tells as may_tell};
 pub use language::{Entry, EntryKind, Example, FUEL, entries};
 use minijinja::{Environment, Error, OutputSpan};
 pub use reference::reference;
@@ -122,6 +125,7 @@ impl LineTemplate {
 #[derive(Clone, Debug)]
 pub struct Templates {
     parts: Arc<Parts>,
+    secrets: Arc<Secrets>,
 }
 
 #[derive(Debug)]
@@ -142,9 +146,23 @@ struct Rendered {
 }
 
 impl Templates {
+    /// Failures of templates that read what is below these names quote no value.
+    pub fn hushed(self, secrets: Vec<Vec<String>>) -> Self {
+        Self { secrets: Arc::new(Secrets::new(secrets)), ..self }
+    }
+
     /// Renders Kubernetes objects. Empty documents are left out, every other one must be a map. A null that somebody
     /// wrote or passed on is kept as a value of its key: the caller decides whether it is sent.
     pub fn documents(
+        &self,
+        template: &DocumentsTemplate,
+        context: &Context,
+    ) -> Result<Vec<Json>, Failure> {
+        let objects = self.render_documents(template, context);
+        objects.map_err(|failure| self.secrets.hush(failure, &template.reads))
+    }
+
+    fn render_documents(
         &self,
         template: &DocumentsTemplate,
         context: &Context,
@@ -170,6 +188,15 @@ impl Templates {
         template: &BodyTemplate,
         context: &Context,
     ) -> Result<Map<String, Json>, Failure> {
+        let body = self.render_body(template, context);
+        body.map_err(|failure| self.secrets.hush(failure, &template.reads))
+    }
+
+    fn render_body(
+        &self,
+        template: &BodyTemplate,
+        context: &Context,
+    ) -> Result<Map<String, Json>, Failure> {
         let rendered = self.render(&template.name, context, template.mode)?;
         let tree = self.read(&template.name, context, &rendered)?;
         let mut body = None;
@@ -191,9 +218,11 @@ impl Templates {
             Line::Literal(text) => return Ok((**text).to_owned()),
             Line::Template(name) => name,
         };
-        let rendered = self.render(name, context, Mode::Strict)?;
-        fill::fill_text(&rendered.text, &rendered.slots)
-            .map_err(|fault| self.fault(name, context, &rendered, fault))
+        let line = self.render(name, context, Mode::Strict).and_then(|rendered| {
+            fill::fill_text(&rendered.text, &rendered.slots)
+                .map_err(|fault| self.fault(name, context, &rendered, fault))
+        });
+        line.map_err(|failure| self.secrets.hush(failure, &template.reads))
     }
 
     /// Runs a template. In a lenient body, an expression that meets something missing is switched off, and the body

@@ -10,9 +10,10 @@ mod wire;
 
 pub use kinds::{ASK_AGAIN, Kind, KindError, Kinds, Resource};
 
+use crate::metrics::Metrics;
 use crate::store::{Index, Store};
 use kube::{Client, Config};
-use reflector::Reflector;
+use reflector::{Reflector, Told};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -73,6 +74,7 @@ pub struct Watches {
     client: Client,
     index: Option<Index>,
     running: Running,
+    metrics: Arc<Metrics>,
 }
 
 /// A running watch, together with all others who hold it. It stops when the last of them drops it.
@@ -89,8 +91,8 @@ struct Inner {
 
 impl Watches {
     /// None run yet. The client is best made by [`client`]; `index` is used for every store.
-    pub fn new(client: Client, index: Option<Index>) -> Self {
-        Self { client, index, running: Running::default() }
+    pub fn new(client: Client, index: Option<Index>, metrics: Arc<Metrics>) -> Self {
+        Self { client, index, running: Running::default(), metrics }
     }
 
     /// Joins the watch of this key, or starts it (a task of the current tokio runtime).
@@ -104,8 +106,8 @@ impl Watches {
         let store = Store::new(&key.resource.gvk, key.managed_fields, self.index.clone());
         let store = Arc::new(store);
         let (sender, state) = watch::channel(State::default());
-        let reflector =
-            Reflector::new(self.client.clone(), key.clone(), Arc::clone(&store), sender);
+        let told = Told { state: sender, metrics: Arc::clone(&self.metrics) };
+        let reflector = Reflector::new(self.client.clone(), key.clone(), Arc::clone(&store), told);
         let task = tokio::spawn(reflector.run()).abort_handle();
         let inner =
             Inner { key: key.clone(), store, state, task, running: Arc::clone(&self.running) };
@@ -114,12 +116,9 @@ impl Watches {
         Watch(inner)
     }
 
-    /// How every watch is doing, in no order.
-    pub fn states(&self) -> Vec<(WatchKey, State)> {
-        // Upgraded under the lock, dropped after it: dropping may be the last and take the lock.
-        let inners: Vec<Arc<Inner>> =
-            lock(&self.running).values().filter_map(Weak::upgrade).collect();
-        inners.iter().map(|inner| (inner.key.clone(), inner.state.borrow().clone())).collect()
+    /// Every watch that runs, in no order.
+    pub fn all(&self) -> Vec<Watch> {
+        lock(&self.running).values().filter_map(Weak::upgrade).map(Watch).collect()
     }
 }
 

@@ -95,7 +95,7 @@ async fn one(
     let (child, live) = (&patch.wanted, &patch.live);
     let (action, memo) = match &patch.operations {
         _ if live.stored.terminating => return Ok(Done::WaitingGone),
-        Some(operations) => (judge_operations(operations, live)?, None),
+        Some(operations) => (judge_operations(operations, live, child.secretive)?, None),
         None => {
             let memo = known.memo.as_ref();
             differs(child, live, memo, &patch.manager, patch.marked())
@@ -106,7 +106,7 @@ async fn one(
     }
     let planned = Planned { child, live: Some(live), action };
     let now = Instant::now();
-    let plan = Plan { children: vec![planned], prune: Vec::new() };
+    let plan = Plan { children: vec![planned], ..Plan::default() };
     known.restraints.begin(edition, &plan, now);
     let Some(planned) = plan.children.first() else { return Ok(Done::Kept) };
     if let Some(trouble) = known.restraints.holds(planned, &patch.manager, now) {
@@ -122,19 +122,24 @@ async fn one(
     known.restraints.note(planned, &result, Instant::now());
     if let Ok(Done::Written(live, _)) = &result {
         known.memo = memo_of(child, live, &patch.manager);
+        cluster.metrics.wrote("patch", &child.id.kind, "edited");
         tracing::debug!(rule = owner.rule, parent = %owner.parent, object = %child.id, reason = reason.as_str(), "edited an object");
     }
     result
 }
 
 /// What is there already needs nothing; what a test does not find is waited for.
-fn judge_operations(operations: &[Operation], live: &Live) -> Result<Action, Trouble> {
+fn judge_operations(
+    operations: &[Operation],
+    live: &Live,
+    secretive: bool,
+) -> Result<Action, Trouble> {
     let object = live.value();
     let there = |operation: &Operation| object.pointer(&operation.path) == Some(&operation.value);
     let asked = operations.iter().filter(|operation| operation.is_test());
     if let Some(failed) = asked.into_iter().find(|operation| !there(operation)) {
         // It stands in conditions and Events.
-        let value = if live.id.is_secret() { "as tested".into() } else { failed.value.to_string() };
+        let value = if secretive { "as tested".into() } else { failed.value.to_string() };
         return Err(Trouble::Unseen(format!("`{}` is not {value} yet", failed.path)));
     }
     let done = operations.iter().filter(|operation| !operation.is_test()).all(there);
@@ -168,7 +173,11 @@ pub(crate) async fn remove(cluster: &Cluster, edited: &Edited) -> Result<(), Ref
     }
     match cluster.apply_to(live, &body, &edited.mark.manager()).await {
         Err(Refusal { class: Class::NotFound, .. }) => Ok(()),
-        other => other.map(drop),
+        other => {
+            other?;
+            cluster.metrics.wrote("patch", &live.id.kind, "edited");
+            Ok(())
+        }
     }
 }
 
@@ -188,7 +197,7 @@ mod tests {
             let live = Live::new(Arc::new(format.read(&object.to_string()).unwrap()));
             let value = json!("hunter2");
             let test = Operation { op: "test", path: "/data/k".into(), value };
-            match judge_operations(&[test], &live) {
+            match judge_operations(&[test], &live, kind == "Secret") {
                 Err(Trouble::Unseen(why)) => why,
                 other => format!("{other:?}"),
             }

@@ -15,7 +15,12 @@ pub(crate) async fn remove(
     live: &Live,
     stays: bool,
 ) -> Result<Deleted, Refusal> {
-    if stays { orphan(cluster, live).await } else { delete(cluster, live).await }
+    let removed = if stays { orphan(cluster, live).await } else { delete(cluster, live).await };
+    if removed.is_ok() {
+        let (verb, reason) = if stays { ("patch", "orphaned") } else { ("delete", "deleted") };
+        cluster.metrics.wrote(verb, &live.id.kind, reason);
+    }
+    removed
 }
 
 /// Deletes exactly the object that was judged. Gone already is as good.

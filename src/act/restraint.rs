@@ -258,7 +258,7 @@ fn backoff(class: &Class, over_something: bool) -> Option<Backoff> {
             Some(Backoff::PASS)
         }
         Class::Stale => over_something.then_some(Backoff::PASS),
-        Class::NotFound | Class::Transient(_) => None,
+        Class::NotFound | Class::Transient(_) | Class::Withheld => None,
     }
 }
 
@@ -286,6 +286,7 @@ mod tests {
             ignored: Ignored::default(),
             free: false,
             generates: false,
+            secretive: false,
             lost: false,
             policies: Policies::default(),
         }
@@ -302,7 +303,7 @@ mod tests {
     /// Begins a pass in which the child is to be created; tells whether it may.
     fn may(restraints: &mut Restraints, child: &DesiredChild, edition: u64, now: Instant) -> bool {
         let children = vec![planned(child, Action::Create)];
-        restraints.begin(edition, &Plan { children, prune: Vec::new() }, now);
+        restraints.begin(edition, &Plan { children, ..Plan::default() }, now);
         restraints.holds(&planned(child, Action::Create), "us", now).is_none()
     }
 
@@ -371,7 +372,7 @@ mod tests {
         assert!(restraints.holds_deletion(&old, now).is_some());
         assert!(restraints.holds_deletion(&new, now).is_none());
         assert!(restraints.look_again(now).is_some_and(|at| at <= now + SECOND));
-        let kept = Plan { children: vec![write(&old)], prune: Vec::new() };
+        let kept = Plan { children: vec![write(&old)], ..Plan::default() };
         restraints.begin(0, &kept, now);
         assert!(restraints.holds_deletion(&old, now).is_none(), "it is wanted again");
     }

@@ -41,8 +41,6 @@ enum Error {
     Client(#[from] kube::Error),
     #[error("{0}")]
     Install(#[from] install::Error),
-    #[error("cannot watch the folders: {0}")]
-    Watch(#[from] notify::Error),
 }
 
 /// Runs until everything is ready (`--once`), or until SIGINT, SIGTERM or SIGHUP.
@@ -116,7 +114,7 @@ async fn session(
     terminal.note("installing CRDs and example parents");
     installer.install(&loaded).await?;
     let controller = Controller::new(client, Options { reports: true, ..Options::default() });
-    controller.set_rules(&loaded.rules);
+    controller.begin(&loaded).await;
     let running = controller.start();
     let session = Session { running, installer, plane };
     if arguments.once {
@@ -125,7 +123,7 @@ async fn session(
         session.plane.stop().await?;
         return Ok(if ready { Exit::Fine } else { Exit::Failed });
     }
-    live::live(session, arguments, loaded, terminal).await
+    live::live(session, arguments, terminal).await
 }
 
 async fn start(terminal: &mut Terminal) -> Result<ControlPlane, control_plane::Error> {

@@ -85,15 +85,6 @@ fn show(text: &mut String, rule: &str, preview: &Preview<'_>) -> std::fmt::Resul
         writeln!(text, "---\n# rule {rule}, child {name}\n{}", object.trim_end())?;
     }
     for patch in &preview.desired.patches {
-        let edit = yaml::print(&patch.wanted.object);
-        let (name, target) = (patch.wanted.name(), &patch.wanted.id);
-        writeln!(
-            text,
-            "---\n# rule {rule}, child {name}: an edit of {target}\n{}",
-            edit.trim_end()
-        )?;
-    }
-    for patch in &preview.desired.patches {
         let (child, target) = (patch.wanted.name(), &patch.wanted.id);
         let body = match &patch.operations {
             None => yaml::print(&patch.wanted.object),
@@ -101,7 +92,7 @@ fn show(text: &mut String, rule: &str, preview: &Preview<'_>) -> std::fmt::Resul
         };
         writeln!(
             text,
-            "---\n# rule {rule}, child {child}, an edit of {target}\n{}",
+            "---\n# rule {rule}, child {child}: an edit of {target}\n{}",
             body.trim_end()
         )?;
     }

@@ -1,40 +1,33 @@
 //! `kubewright run`: the controller against a real cluster.
 
-use super::{Exit, Folders, Terminal};
-use crate::controller::{Controller, Options};
-use crate::rule::{self, Loaded};
-use crate::watch;
-use clap::Args;
-use kube::Config;
-use tokio::signal::unix::{SignalKind, signal};
+pub mod config;
+mod pages;
+mod replica;
+mod rules;
+mod settings;
 
-/// Options of `run`.
-#[derive(Debug, Args)]
-pub struct RunArguments {
-    #[command(flatten)]
-    folders: Folders,
-    /// Names this installation, so that several can share a cluster; part of what every child is found by.
-    #[arg(long, default_value = "kubewright", value_name = "NAME")]
-    installation: String,
-    /// Passes at once.
-    #[arg(long, default_value_t = 8, value_name = "N")]
-    workers: usize,
-}
+pub use settings::RunArguments;
+
+use super::{Exit, Folders, Terminal};
+use crate::rule::{self, Loaded};
+use crate::{serve, telemetry, watch};
+use kube::Config;
+use pages::Subject;
+use replica::Replica;
+use rules::Rules;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+
+/// For passes under way at the end. Kubernetes kills a pod 30 seconds after it asked it to stop; the rest is for the lease.
+const LAST_PASSES: Duration = Duration::from_secs(20);
+
+/// For giving up the lease.
+const LAST_LEASE: Duration = Duration::from_secs(5);
 
 /// Runs until SIGINT or SIGTERM.
 pub fn run(arguments: &RunArguments, terminal: &mut Terminal) -> Exit {
-    let loaded = match load(&arguments.folders) {
-        Ok(loaded) => loaded,
-        Err(error) => {
-            terminal.error(&error.to_string());
-            return Exit::Failed;
-        }
-    };
-    terminal.problems(&loaded.problems);
-    if loaded.rules.is_empty() {
-        terminal.error("there is no rule to run");
-        return Exit::Problems;
-    }
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -42,8 +35,11 @@ pub fn run(arguments: &RunArguments, terminal: &mut Terminal) -> Exit {
             return Exit::Failed;
         }
     };
-    match runtime.block_on(serve(arguments, &loaded)) {
-        Ok(()) => Exit::Fine,
+    let ended = runtime.block_on(serve(arguments, terminal));
+    // A task that does not end by itself holds nobody up.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    match ended {
+        Ok(exit) => exit,
         Err(error) => {
             terminal.error(&error);
             Exit::Failed
@@ -56,28 +52,86 @@ pub(super) fn load(folders: &Folders) -> Result<Loaded, rule::Error> {
     Ok(rule::load(&rule::read(&folders.rules, &folders.templates())?))
 }
 
-async fn serve(arguments: &RunArguments, loaded: &Loaded) -> Result<(), String> {
+async fn serve(arguments: &RunArguments, terminal: &mut Terminal) -> Result<Exit, String> {
+    // Mistakes in files are told whether there is a cluster or not.
+    if !arguments.rule_configmaps {
+        let loaded = load(&arguments.folders).map_err(|error| error.to_string())?;
+        terminal.problems(&loaded.problems);
+        if loaded.rules.is_empty() {
+            terminal.error("there is no rule to run");
+            return Ok(Exit::Problems);
+        }
+    }
     let mut config = Config::infer().await.map_err(|error| {
         format!("no cluster: {error}. Point KUBECONFIG at one, or try `kubewright dev`, which brings its own")
     })?;
+    let namespace = arguments.namespace.as_ref().unwrap_or(&config.default_namespace).clone();
     config.headers.push(user_agent());
-    let client = watch::client(config).map_err(|error| format!("no client: {error}"))?;
+    let no_client = |error: kube::Error| format!("no client: {error}");
+    let client = watch::client(config.clone()).map_err(no_client)?;
     let version = client.apiserver_version().await.map_err(|error| {
         format!("the cluster does not answer: {error}. `kubectl version` should show the same")
     })?;
-    tracing::info!(version = %version.git_version, rules = loaded.rules.len(), "running");
-    let options = Options {
-        installation: arguments.installation.clone(),
-        workers: arguments.workers,
-        ..Options::default()
-    };
-    let controller = Controller::new(client, options);
-    controller.set_rules(&loaded.rules);
+    let no_signals = |error| format!("cannot listen for signals: {error}");
+    let mut beside = JoinSet::new();
+    beside.spawn(levels().map_err(no_signals)?);
+    let replica = Replica::new(arguments, &config).map_err(no_client)?;
+    let controller = Arc::clone(&replica.controller);
+    let subject = Arc::new(Subject::new(Arc::clone(&controller), replica.gate.clone()));
+    if let Some(wanted) = arguments.address.0 {
+        let (listener, address) = serve::listen(wanted).await.map_err(|error| {
+            format!("--address {wanted}: {error}. Another one, or `none`, would do")
+        })?;
+        tracing::info!(%address, "serves /metrics, /healthz and /readyz");
+        beside.spawn(serve::serve(listener, Arc::clone(&subject).pages()));
+    }
+    let mut rules = Rules::new(arguments, &client, &namespace, &controller);
+    tokio::select! {
+        begun = rules.begin(terminal) => begun?,
+        ended = ended() => return ended.map(|()| Exit::Fine).map_err(no_signals),
+    }
+    tracing::info!(version = %version.git_version, namespace, "running");
+    subject.begun();
     let running = controller.start();
-    ended().await.map_err(|error| format!("cannot listen for signals: {error}"))?;
-    tracing::info!("stopping");
-    running.stop().await;
-    Ok(())
+    tokio::select! {
+        ended = ended() => ended.map_err(no_signals)?,
+        () = rules.follow(terminal) => {}
+    }
+    tracing::info!("stopping: passes under way are finished; a second signal ends at once");
+    subject.stopping();
+    let stopped = async {
+        let left = running.stop_within(LAST_PASSES).await;
+        if left > 0 {
+            tracing::warn!(
+                passes = left,
+                "passes were cut off; they are done anew at the next start"
+            );
+        }
+        drop(tokio::time::timeout(LAST_LEASE, replica.release()).await);
+    };
+    tokio::select! {
+        () = stopped => {}
+        again = ended() => again.map_err(no_signals)?,
+    }
+    tracing::info!("stopped");
+    Ok(Exit::Fine)
+}
+
+/// SIGUSR1 makes the log tell everything that this program does, SIGUSR2 what was asked for. Whoever may send a signal to the process
+/// could also read its memory, so that nobody gets more this way than they had.
+fn levels() -> std::io::Result<impl Future<Output = ()>> {
+    let mut more = signal(SignalKind::user_defined1())?;
+    let mut usual = signal(SignalKind::user_defined2())?;
+    Ok(async move {
+        loop {
+            let verbose = tokio::select! {
+                _ = more.recv() => true,
+                _ = usual.recv() => false,
+            };
+            telemetry::verbose(verbose);
+            tracing::info!(verbose, "the log level was changed");
+        }
+    })
 }
 
 /// How one finds us in an audit log.

@@ -7,11 +7,15 @@
 mod ear;
 mod task;
 
+use super::guard::Guard;
 use super::{Controller, lock};
 use crate::fetch::{ChildCache, Live};
 use crate::input::{self, InputCaches, Inputs, Interests};
+use crate::marks::{Mark, annotation};
+use crate::metrics::RuleMetrics;
 use crate::object::{GroupKind, Gvk, ObjectId};
 use crate::queue::Lane;
+use crate::record::{self, Record};
 use crate::rule::{InputRule, Rule, Where};
 use crate::scope::{Scope, Scopes};
 use crate::status::Shape;
@@ -27,6 +31,7 @@ use tokio::task::AbortHandle;
 /// One rule and the watches it hangs on. Dropping it ends its part in them.
 pub(super) struct Attached {
     pub(super) rule: Arc<Rule>,
+    pub(super) metrics: Arc<RuleMetrics>,
     ear: Arc<Ear>,
     /// What the status of each of its parents' kinds can hold, once that is known.
     shapes: Mutex<BTreeMap<GroupKind, Arc<Shape>>>,
@@ -48,6 +53,9 @@ pub(super) struct Attached {
     kinds: BTreeSet<Gvk>,
     scopes: Mutex<Arc<Scopes>>,
     task: Mutex<Option<AbortHandle>>,
+    pub(super) guard: Arc<Guard>,
+    /// Lets go of the parents that only the rule before this one reached.
+    outside: Mutex<Option<AbortHandle>>,
 }
 
 /// What makes the task ask the API server again.
@@ -80,13 +88,24 @@ pub(super) fn attach(
     controller: &Arc<Controller>,
     rule: Arc<Rule>,
     before: Option<&Arc<Attached>>,
+    record: Option<&Record>,
 ) -> Arc<Attached> {
+    let recorded = |kinds: fn(&Record) -> &BTreeSet<record::Kind>| {
+        record.into_iter().flat_map(kinds).filter_map(record::Kind::gvk).collect::<Vec<_>>()
+    };
+    let unsettled = before
+        .is_some_and(|before| before.rule.hash != rule.hash || before.guard.is_unsettled())
+        || record.is_some_and(|record| record.settled != record::version(&rule));
+    let guard = Arc::new(Guard::new(unsettled));
     let mut kinds: BTreeSet<Gvk> = rule.kinds().cloned().collect();
     kinds.extend(before.iter().flat_map(|before| before.kinds.iter().cloned()));
+    kinds.extend(recorded(|record| &record.children));
     let mut target_kinds: BTreeSet<Gvk> = rule.target_kinds().into_iter().cloned().collect();
     target_kinds.extend(before.iter().flat_map(|before| before.target_kinds.iter().cloned()));
+    target_kinds.extend(recorded(|record| &record.targets));
     let attached = Arc::new(Attached {
-        ear: Arc::new(Ear::new(&rule, &controller.queue)),
+        ear: Arc::new(Ear::new(&rule, &controller.queue, &guard)),
+        metrics: controller.metrics.rule(&rule.name),
         rule,
         shapes: Mutex::default(),
         bells: Arc::default(),
@@ -101,6 +120,8 @@ pub(super) fn attach(
         kinds,
         scopes: Mutex::default(),
         task: Mutex::default(),
+        guard,
+        outside: Mutex::default(),
     });
     let task = Task {
         controller: Arc::downgrade(controller),
@@ -121,6 +142,24 @@ impl Attached {
     /// Whether the first lists are complete; before that a pass would see half of what there is.
     pub(super) fn is_ready(&self) -> bool {
         self.ear.is_ready()
+    }
+
+    /// What is missing before its passes can begin; nothing once they could.
+    pub(super) fn missing(&self) -> Vec<String> {
+        if self.is_ready() {
+            return Vec::new();
+        }
+        let parents = lock(&self.parents);
+        let watched =
+            |gvk: &&Gvk| parents.iter().any(|hold| hold.watch.key().resource.gvk == **gvk);
+        let unserved = self.rule.parent.kinds.iter().filter(|gvk| !watched(gvk));
+        let mut missing: Vec<String> =
+            unserved.map(|gvk| format!("the parent's kind {gvk} is not served yet")).collect();
+        missing.extend(parents.iter().filter_map(|hold| unlisted(&hold.watch)));
+        if missing.is_empty() {
+            missing.push("its first lists are not complete".into());
+        }
+        missing
     }
 
     /// A parent, and the cache it is in.
@@ -287,13 +326,47 @@ impl Attached {
         self.rule.parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
     }
 
+    /// What is to be remembered of it.
+    pub(super) fn record(&self) -> Record {
+        Record::of(&self.rule, &self.kinds, &self.target_kinds)
+    }
+
+    /// Kinds of which there are objects that carry a mark of this rule, or may be.
+    pub(super) fn kinds_with_objects(&self) -> Vec<Gvk> {
+        let of_rule = |stored: &Arc<Stored>| {
+            let mark = Mark::parse(&stored.annotation(annotation::CHILD)?)?;
+            (*mark.rule == *self.rule.identity).then_some(())
+        };
+        let caches = self.children();
+        let may_have = |gvk: &&Gvk| {
+            let kind = gvk.group_kind();
+            let of_kind = caches.iter().filter(|cache| **cache.store.format().kind() == kind);
+            of_kind.into_iter().any(|cache| {
+                cache.trouble.is_some()
+                    || cache.store.all().iter().any(|one| of_rule(one).is_some())
+            })
+        };
+        self.kinds.iter().filter(may_have).cloned().collect()
+    }
+
+    /// A pass for every parent, unless all get one anyway when the rule is attached.
+    pub(super) fn wake_all(&self) {
+        for parent in self.each_parent() {
+            self.wake(&parent, Lane::Bulk);
+        }
+    }
+
+    pub(super) fn each_parent_stored(&self) -> Vec<Arc<Stored>> {
+        lock(&self.parents).iter().flat_map(|hold| hold.watch.store().all()).collect()
+    }
+
+    /// Whether a kind of its parents is watched.
+    pub(super) fn sees_parents(&self) -> bool {
+        !lock(&self.parents).is_empty()
+    }
+
     pub(super) fn each_parent(&self) -> Vec<ObjectId> {
-        let parents = lock(&self.parents);
-        parents
-            .iter()
-            .flat_map(|hold| hold.watch.store().all())
-            .map(|stored| stored.id.clone())
-            .collect()
+        self.each_parent_stored().iter().map(|stored| stored.id.clone()).collect()
     }
 
     fn watches(&self) -> Vec<Watch> {
@@ -322,8 +395,10 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        if let Some(task) = lock(&self.task).take() {
-            task.abort();
+        for task in [&self.task, &self.outside] {
+            if let Some(task) = lock(task).take() {
+                task.abort();
+            }
         }
     }
 }

@@ -148,12 +148,12 @@ fn troubles(pass: &Pass<'_>, facts: &mut Vec<Fact>) {
             (Ok(_), Some(fields)) => &Trouble::Contested(fields.clone()),
             (Ok(_), None) => continue,
         };
-        facts.extend(of_trouble(pass.rule, child, live, pass.manager, trouble));
+        facts.extend(of_trouble(child, live, pass.manager, trouble));
     }
     for (patch, result) in desired.patches.iter().zip(&edits.results) {
         if let Err(trouble) = result {
             let (child, live) = (&patch.wanted, Some(&patch.live));
-            facts.extend(of_trouble(pass.rule, child, live, &patch.manager, trouble));
+            facts.extend(of_trouble(child, live, &patch.manager, trouble));
         }
     }
     for (id, result) in &outcome.pruned {
@@ -171,7 +171,6 @@ fn troubles(pass: &Pass<'_>, facts: &mut Vec<Fact>) {
 
 /// What may pass by itself is none: it is told when it lasts.
 fn of_trouble(
-    rule: &Rule,
     child: &DesiredChild,
     live: Option<&Live>,
     manager: &str,
@@ -180,8 +179,7 @@ fn of_trouble(
     let name = child.name();
     let told = |reason, why: &str| Some(Fact::new(reason, format!("{name}: {why}"), When::Holds));
     let conflict = |fields: &[HeldField], how: &str| {
-        // Who reveals Secrets may hold their values anywhere.
-        let shown = !(child.gvk.is_secret() || child.generates || rule.reveal);
+        let shown = !(child.secretive || child.generates);
         let text = rivals(child, live, manager, fields, shown);
         let text = format!("{} {how}: {text}", named(&name, &child.id));
         let mut over: Vec<String> =
@@ -204,6 +202,7 @@ fn of_refusal(refusal: &Refusal, what: &str) -> Option<Fact> {
     let reason = match refusal.class {
         Class::Permanent | Class::Held(_) => Reason::ChildFailed,
         Class::Forbidden => Reason::Forbidden,
+        Class::Withheld => Reason::DeletionWithheld,
         Class::NotFound
         | Class::Stale
         | Class::Unavailable

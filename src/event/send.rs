@@ -134,7 +134,7 @@ impl Teller {
                 Class::Unavailable => return,
                 Class::Transient(asked) => asked.unwrap_or(PAUSE * attempt),
                 Class::NotFound | Class::Stale => PAUSE,
-                Class::Held(_) | Class::Permanent | Class::NotServed => {
+                Class::Held(_) | Class::Permanent | Class::NotServed | Class::Withheld => {
                     return self.drop_one(&refusal.message);
                 }
             };

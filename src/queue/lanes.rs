@@ -18,7 +18,21 @@ pub enum Lane {
     Bulk,
 }
 
-const ORDER: [Lane; LANES] = [Lane::Finish, Lane::Edit, Lane::Drift, Lane::Bulk];
+impl Lane {
+    /// All of them, most urgent first.
+    pub const ALL: [Self; LANES] = [Self::Finish, Self::Edit, Self::Drift, Self::Bulk];
+
+    /// One lower-case word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finish => "finish",
+            Self::Edit => "edit",
+            Self::Drift => "drift",
+            Self::Bulk => "bulk",
+        }
+    }
+}
+
 const LANES: usize = 4;
 
 /// How many keys a lane may take in its turn. Every lane gets its turn, so none starves: with all of them full, bulk
@@ -63,7 +77,7 @@ impl<K> Lanes<K> {
                 && let Some((_, (key, _))) = self.waiting[self.turn].pop_first()
             {
                 self.share -= 1;
-                return Some((ORDER[self.turn], key));
+                return Some((Lane::ALL[self.turn], key));
             }
             self.turn = (self.turn + 1) % LANES;
             self.share = SHARES[self.turn];
@@ -79,7 +93,13 @@ impl<K> Lanes<K> {
 
     /// Since when the one who waited longest waits.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.waiting.iter().filter_map(|lane| Some(lane.first_key_value()?.1.1)).min()
+        self.each().into_iter().filter_map(|(_, oldest)| oldest).min()
+    }
+
+    /// Of each lane how many wait, and since when the first one does.
+    pub(super) fn each(&self) -> [(usize, Option<Instant>); LANES] {
+        let oldest = |lane: &BTreeMap<u64, (K, Instant)>| Some(lane.first_key_value()?.1.1);
+        self.waiting.each_ref().map(|lane| (lane.len(), oldest(lane)))
     }
 
     pub(super) fn clear(&mut self) {

@@ -289,6 +289,42 @@ async fn closing_ends_every_wait_and_drops_what_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn at_rest_nothing_is_taken_in_or_handed_out_and_the_end_of_a_run_brings_nothing_back() {
+    let queue = queue();
+    for key in 0..3 {
+        queue.add(key, Edit);
+    }
+    assert_eq!(queue.next().await, Some(0));
+    assert_eq!(queue.next().await, Some(1));
+    queue.add(0, Edit);
+    queue.add_after(3, SECOND, Edit);
+    queue.rest();
+    queue.add(4, Edit);
+    queue.add_after(5, SECOND, Edit);
+    queue.done(&0, Again::Failed);
+    advance(60 * SECOND).await;
+    assert_eq!(ready(&queue).await, None);
+    assert_eq!((known(&queue), queue.depth().running), (1, 1), "only what runs");
+    queue.resume();
+    queue.add(1, Edit);
+    queue.add(6, Edit);
+    assert_eq!(queue.next().await, Some(6), "1 still runs");
+    queue.done(&1, Again::No);
+    assert_eq!(queue.next().await, Some(1), "and was added meanwhile");
+}
+
+#[tokio::test(start_paused = true)]
+async fn lanes_tell_who_waits_and_how_long() {
+    let queue = queue();
+    queue.add(1, Bulk);
+    advance(SECOND).await;
+    queue.add(2, Edit);
+    advance(SECOND).await;
+    let none = (0, Duration::ZERO);
+    assert_eq!(queue.lanes(), [none, (1, SECOND), none, (1, 2 * SECOND)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_may_end_after_the_close() {
     let queue = queue();
     queue.add(1, Edit);

@@ -78,6 +78,7 @@ async fn set(scene: &Scene<'_>, finalizers: &[String]) -> Result<(), Refusal> {
     let list = if finalizers.is_empty() { Value::Null } else { json!(finalizers) };
     let patch = json!({"metadata": {"finalizers": list}});
     let stored = scene.cluster.merge(&parent, &patch).await?;
+    scene.cluster.metrics.wrote("patch", &scene.parent.id.kind, "metadata");
     if !stored.terminating || !finalizers.is_empty() {
         scene.remember_parent(&Live::new(stored));
     }

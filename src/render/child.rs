@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::rule::{ChildRule, Policies, Rule};
 use crate::scope::Scope;
 use crate::source::Place;
-use crate::template::{Awaits, Part};
+use crate::template::{Awaits, HUSHED, Part};
 use crate::view::View;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub struct DesiredChild {
     pub free: bool,
     /// Whether it holds generated values.
     pub generates: bool,
+    /// Whether what the server says about it may quote a value of a Secret.
+    pub secretive: bool,
     /// Whether its generated values were lost, so that it is not created.
     pub lost: bool,
     /// What is done with it in cases in which rules differ.
@@ -100,10 +102,21 @@ pub(super) fn objects(
     let object = |(nth, document)| {
         making.object(document).map_err(|Refused { problem, at }| {
             let place = place_of(rule, child, view, nth, &at);
+            let problem = if rule.reveal { hushed(problem) } else { problem };
             Stuck::Failed(problem.at(place.unwrap_or_else(|| child.place.clone())))
         })
     };
     documents.into_iter().enumerate().map(object).collect()
+}
+
+/// A mistake without what it may quote: the author lets values of Secrets come anywhere.
+fn hushed(problem: Box<Problem>) -> Box<Problem> {
+    let quotes = ["illegal-name", "illegal-object", "outside-namespace"].contains(&problem.code);
+    if quotes {
+        Box::new(Problem { message: HUSHED.to_owned(), hint: None, ..*problem })
+    } else {
+        problem
+    }
 }
 
 /// Where the template writes a part of the `nth` document. It renders again: for mistakes only.
@@ -174,6 +187,7 @@ impl Making<'_> {
         let intent = owned::intent_hash(&hashed);
         let hash = json!(owned::intent_mark(intent));
         entries(&mut object, "annotations").insert(annotation::INTENT.into(), hash);
+        let secretive = gvk.is_secret() || self.rule.reveal;
         Ok(DesiredChild {
             child: Arc::clone(&self.child.id),
             items: self.items.clone(),
@@ -184,6 +198,7 @@ impl Making<'_> {
             ignored: self.ignored.clone(),
             free,
             generates: !self.generated.values.is_empty(),
+            secretive,
             lost: self.generated.lost,
             policies: self.child.policies,
         })

@@ -277,6 +277,7 @@ impl Making<'_, '_> {
             ignored,
             free: false,
             generates: false,
+            secretive: gvk.is_secret() || self.rule.reveal,
             lost: false,
             policies: Policies::default(),
         }

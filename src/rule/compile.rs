@@ -17,6 +17,7 @@ use super::file::{BodyFile, ChildFile, EntryFile, RuleFile};
 use super::mention::{self, Mention};
 use super::order;
 use super::read::Templates as Files;
+use super::secret;
 use crate::comparison::{Comparison, Names, RootKind};
 use crate::marks::hash64;
 use crate::object::Gvk;
@@ -124,14 +125,19 @@ impl Draft {
     ) -> Rule {
         // Of the template files only those that it uses: another one's edit is none of its business.
         let used = templates.files().filter_map(|name| files.get_key_value(name));
+        let used: BTreeMap<String, Arc<Source>> =
+            used.map(|(name, file)| (name.clone(), Arc::clone(file))).collect();
         let text = used
+            .iter()
             .fold(source.text.clone(), |text, (name, file)| text + "\0" + name + "\0" + &file.text);
         let reads_inputs = |read: &Read| read.path.first().is_some_and(|root| root == "inputs");
-        Rule {
+        let rule = Rule {
             name: self.header.name,
             identity: self.header.identity,
+            place: self.header.place,
             formerly: self.header.formerly,
             hash: hash64(text.as_bytes()),
+            files: used,
             parent: self.parent,
             definition: self.definition,
             cross_namespace: self.header.cross_namespace,
@@ -147,7 +153,9 @@ impl Draft {
             status: self.status,
             templates,
             mentions,
-        }
+        };
+        let templates = rule.templates.clone().hushed(secret::reachable(&rule));
+        Rule { templates, ..rule }
     }
 }
 

@@ -6,12 +6,12 @@ use super::policy_file::{
     Adopt, Characters, OnImmutable, OnRuleRemoved, PatchType, Removal, Update, WhenGone,
 };
 use crate::comparison::{Comparison, Reference, Truth};
-use crate::object::{GroupKind, Gvk, labels, metadata};
+use crate::object::{GroupKind, Gvk, ObjectId, labels, metadata};
 use crate::owned::{Ignored, Spot};
 use crate::path::Path;
 use crate::selector::{Selector, SelectorRule};
 use crate::shorthand::Definition;
-use crate::source::Place;
+use crate::source::{Place, Source};
 use crate::template::{BodyTemplate, DocumentsTemplate, LineTemplate, Templates};
 use crate::view::View;
 use serde_json::Value;
@@ -25,10 +25,14 @@ pub struct Rule {
     pub name: Arc<str>,
     /// The name it has in marks and field managers: the oldest of its names, so that a rule which is renamed writes nothing.
     pub identity: Arc<str>,
+    /// Where it stands: its name.
+    pub place: Place,
     /// Its former names.
     pub formerly: Vec<Arc<str>>,
     /// Hash of everything it was compiled from: two rules with equal hashes do the same.
     pub hash: u64,
+    /// The template files that it uses, by the names it uses for them.
+    pub files: BTreeMap<String, Arc<Source>>,
     /// The watched kind, and which of its objects.
     pub parent: ParentRule,
     /// The CRD of the parent, if the rule describes it.
@@ -298,6 +302,11 @@ impl Rule {
         self.parent.namespace_selector.is_some() || self.inputs.iter().any(selects)
     }
 
+    /// Whether what it wants depends on anything but the parent and its children.
+    pub fn reads_inputs(&self) -> bool {
+        self.parent.namespace_selector.is_some() || !self.inputs.is_empty()
+    }
+
     /// A child by its id.
     pub fn child(&self, id: &str) -> Option<&ChildRule> {
         self.children.iter().find(|child| *child.id == *id)
@@ -374,6 +383,22 @@ impl InputRule {
 }
 
 impl ParentRule {
+    /// Whether an object's kind and namespace are such that the rule may be for it.
+    pub fn reaches(&self, id: &ObjectId) -> bool {
+        let anywhere = self.namespaces.is_empty() || id.namespace.is_empty();
+        let named = || self.namespaces.iter().any(|namespace| **namespace == *id.namespace);
+        self.kinds.iter().any(|gvk| gvk.group_kind() == *id.kind) && (anywhere || named())
+    }
+
+    /// Whether it reaches whatever another reaches.
+    pub fn reaches_all_of(&self, other: &Self) -> bool {
+        let within = |namespace: &String| self.namespaces.contains(namespace);
+        let everywhere = self.namespaces.is_empty()
+            || (!other.namespaces.is_empty() && other.namespaces.iter().all(within));
+        let known = |gvk: &Gvk| self.kinds.iter().any(|own| own.group_kind() == gvk.group_kind());
+        everywhere && other.kinds.iter().all(known)
+    }
+
     /// The first of its kinds, and usually the only one.
     pub fn gvk(&self) -> &Gvk {
         &self.kinds[0]

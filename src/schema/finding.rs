@@ -19,7 +19,21 @@ pub struct Finding {
     pub hint: Option<String>,
 }
 
+/// Findings that quote no value.
+const PLAIN: [&str; 3] = ["unknown-field", "missing-field", "unknown-status"];
+
 impl Finding {
+    /// The same without the value, which may be one of a Secret.
+    #[must_use]
+    pub fn hushed(self) -> Self {
+        if PLAIN.contains(&self.code) {
+            return self;
+        }
+        let message =
+            "is not as it should be; the value is not shown, since it may be one of a Secret";
+        Self { message: message.to_owned(), hint: None, ..self }
+    }
+
     /// For the author of an object of this kind; the place is for the caller to find.
     pub fn problem(&self, kind: &str) -> Problem {
         let problem = Problem::new(self.code, format!("{kind} {self}"));

@@ -46,6 +46,8 @@ enum Reason {
     Conflict,
     /// Rights are missing.
     Forbidden,
+    /// More would be deleted than the budget of the rule allows.
+    DeletionWithheld,
     /// The API server refused the declared status fields.
     StatusRefused,
 }
@@ -62,6 +64,7 @@ impl Reason {
             Self::Lost => "Lost",
             Self::Conflict => "Conflict",
             Self::Forbidden => "Forbidden",
+            Self::DeletionWithheld => "DeletionWithheld",
             Self::StatusRefused => "StatusRefused",
         }
     }
@@ -213,6 +216,7 @@ fn contested(fields: &[HeldField]) -> Standing {
 fn of_refusal(class: &Class, message: String) -> Standing {
     match class {
         Class::Forbidden => Standing::new(State::Failed, Reason::Forbidden, message),
+        Class::Withheld => Standing::new(State::Failed, Reason::DeletionWithheld, message),
         Class::Permanent | Class::Held(_) => {
             Standing::new(State::Failed, Reason::ChildFailed, message)
         }

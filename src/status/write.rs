@@ -117,8 +117,8 @@ async fn bring(
     }
     let body = body(scene, &status, shape);
     memory.sends(&status, reason(scene.parent.resource_version, after));
-    let written =
-        scene.cluster.apply_status(scene.parent_gvk(), &scene.parent.id, &body, &manager).await;
+    let parent = (scene.parent_gvk(), &scene.parent.id);
+    let written = scene.cluster.apply_status(parent, &body, &manager, scene.rule.reveal).await;
     match written {
         Ok(stored) => {
             let live = Live::new(stored);

@@ -146,6 +146,17 @@ impl Contents {
         range.filter_map(|(_, name)| self.objects.get(name).cloned()).collect()
     }
 
+    /// Everything with this beginning that `index` says of some object, sorted, each once.
+    pub(super) fn index_keys(&self, prefix: &str) -> Vec<Arc<str>> {
+        let empty: Arc<str> = "".into();
+        let first = (Arc::from(prefix), (Arc::clone(&empty), empty));
+        let range = self.indexed.range(first..).map(|(key, _)| key);
+        let mut keys: Vec<Arc<str>> =
+            range.take_while(|key| key.starts_with(prefix)).cloned().collect();
+        keys.dedup();
+        keys
+    }
+
     /// Whether this is a state from before an object of its name went that we deleted.
     fn is_gone(&self, told: &Stored) -> bool {
         let gone = self.gone.get(&name_of(&told.id)).map(Vec::as_slice).unwrap_or_default();

@@ -79,7 +79,7 @@ impl Builder {
     pub fn build(self) -> Templates {
         let parts =
             Parts { engine: self.engine, sheets: self.sheets, skeletons: Skeletons::default() };
-        Templates { parts: Arc::new(parts) }
+        Templates { parts: Arc::new(parts), secrets: Arc::default() }
     }
 
     fn compile_inline(

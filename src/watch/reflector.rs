@@ -9,6 +9,7 @@
 use super::failure::Failure;
 use super::wire::{Event, Page, fetch, stream};
 use super::{State, WatchKey};
+use crate::metrics::Metrics;
 use crate::queue::{Backoff, random};
 use crate::store::{Name, Store, Stored, Unreadable, name_of};
 use futures::FutureExt;
@@ -60,7 +61,7 @@ pub(super) struct Reflector {
     key: WatchKey,
     path: String,
     store: Arc<Store>,
-    state: watch::Sender<State>,
+    told: Told,
     /// The stream can go on from where it was.
     listed: bool,
     /// The server did not keep a list long enough to page through it.
@@ -72,20 +73,21 @@ pub(super) struct Reflector {
     failing: Option<(std::mem::Discriminant<Failure>, u16)>,
 }
 
+/// Who hears how a watch is doing.
+pub(super) struct Told {
+    pub(super) state: watch::Sender<State>,
+    pub(super) metrics: Arc<Metrics>,
+}
+
 impl Reflector {
-    pub(super) fn new(
-        client: Client,
-        key: WatchKey,
-        store: Arc<Store>,
-        state: watch::Sender<State>,
-    ) -> Self {
+    pub(super) fn new(client: Client, key: WatchKey, store: Arc<Store>, told: Told) -> Self {
         let path = key.resource.path(key.namespace.as_deref());
         Self {
             client,
             key,
             path,
             store,
-            state,
+            told,
             listed: false,
             unpaged: false,
             failures: 0,
@@ -152,7 +154,7 @@ impl Reflector {
             limit = limit.clamp(10, PAGE);
         }
         (self.listed, self.unpaged) = (true, false);
-        self.state.send_modify(|state| state.synced = true);
+        self.told.state.send_modify(|state| state.synced = true);
         self.unreadable(unreadable);
         Ok(())
     }
@@ -257,7 +259,8 @@ impl Reflector {
             self.failing = Some(failure.sort());
             tracing::warn!(watch = %self.key, error = %failure, "watch fails");
         }
-        self.state.send_modify(|state| {
+        self.told.metrics.restarted(&self.key.resource.gvk.group_kind());
+        self.told.state.send_modify(|state| {
             state.restarts += 1;
             state.last_error = Some(failure.to_string());
         });
@@ -268,14 +271,14 @@ impl Reflector {
         (self.failures, self.relisted) = (0, false);
         if self.failing.take().is_some() {
             tracing::info!(watch = %self.key, "watch works again");
-            self.state.send_modify(|state| state.last_error = None);
+            self.told.state.send_modify(|state| state.last_error = None);
         }
     }
 
     /// Remembers the last object that could not be read, and says so once.
     fn unreadable(&self, error: Option<Unreadable>) {
         let text = error.map(|error| error.to_string());
-        self.state.send_if_modified(|state| {
+        self.told.state.send_if_modified(|state| {
             let news = state.unreadable != text;
             if let Some(error) = text.as_ref().filter(|_| news) {
                 tracing::warn!(watch = %self.key, error, "an object cannot be read and is ignored");

@@ -20,7 +20,7 @@ fn key() -> WatchKey {
 }
 
 fn watch(client: Client) -> Watch {
-    Watches::new(client, None).watch(key())
+    Watches::new(client, None, Arc::default()).watch(key())
 }
 
 /// What is shown, as `a@3 b@5`.
@@ -250,7 +250,7 @@ async fn a_broken_item_hurts_only_itself() {
         2 => list(20, "", &[object("a", 15), broken.into(), object("c", 11)]),
         _ => stuck(&[&event("MODIFIED", &object("b", 21))]),
     });
-    let watches = Watches::new(client, None);
+    let watches = Watches::new(client, None, Arc::default());
     let watch = watches.watch(key());
     let first = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&first);
@@ -268,7 +268,7 @@ async fn a_broken_item_hurts_only_itself() {
         unreadable,
         "unreadable object ConfigMap n/b: metadata.resourceVersion is not a number"
     );
-    assert_eq!(watches.states().len(), 1);
+    assert_eq!(watches.all().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -369,7 +369,7 @@ async fn a_panic_in_an_index_does_not_leave_a_dead_watch() {
         assert!(left.is_err(), "on purpose, at {}", stored.id);
         Vec::new()
     });
-    let watch = Watches::new(client, Some(index)).watch(key());
+    let watch = Watches::new(client, Some(index), Arc::default()).watch(key());
     watch.synced().await;
     sleep(SECOND).await;
     assert_eq!((shown(&watch).as_str(), watch.state().restarts), ("a@5 b@11", 1));
@@ -379,7 +379,7 @@ async fn a_panic_in_an_index_does_not_leave_a_dead_watch() {
 async fn equal_keys_share_a_stream_that_ends_with_its_last_holder() {
     let (senders, streams) = live();
     let (client, asked) = reflected(|_| list(10, "", &[]), streams);
-    let watches = Watches::new(client, None);
+    let watches = Watches::new(client, None, Arc::default());
     let mut cluster = key();
     cluster.resource.namespaced = false;
     let namespaced =
@@ -394,7 +394,7 @@ async fn equal_keys_share_a_stream_that_ends_with_its_last_holder() {
     assert!(!Arc::ptr_eq(one.store(), other.store()));
     one.synced().await;
     sleep(SECOND).await;
-    assert_eq!((asked.lock().unwrap().len(), watches.states().len()), (4, 2));
+    assert_eq!((asked.lock().unwrap().len(), watches.all().len()), (4, 2));
     let closed = |sender: &&UnboundedSender<String>| sender.is_closed();
     let ended = || senders.lock().unwrap().iter().filter(closed).count();
     let store = Arc::downgrade(one.store());
@@ -405,7 +405,7 @@ async fn equal_keys_share_a_stream_that_ends_with_its_last_holder() {
     sleep(SECOND).await;
     assert_eq!(ended(), 1);
     assert!(store.upgrade().is_none(), "the store is freed");
-    assert_eq!(watches.states().len(), 1);
+    assert_eq!(watches.all().len(), 1);
     assert_eq!(watches.running.lock().unwrap().len(), 1, "and so is its key");
     drop(watches);
     sleep(SECOND).await;

@@ -12,24 +12,33 @@ mod builtin_kinds;
 mod chart;
 mod concurrency;
 mod control_plane;
+mod deletion;
 mod dev;
 mod events;
 mod groups;
 mod inputs;
+mod isolation;
 mod kinds;
 mod life;
 mod lifecycle;
 mod patches;
 mod policies;
 mod quiet;
+mod readiness;
+mod reload;
 mod repair;
+mod replica;
+mod replicas;
 mod restraint;
 mod rights;
+mod rule_edits;
 mod safety;
 mod sandbox;
 mod schema;
+mod secrets;
 mod shipped;
 mod shorthand;
+mod soundness;
 mod status;
 mod traps;
 mod trouble;
@@ -63,8 +72,10 @@ fn main() -> ExitCode {
         shipped_rules(),
         rights_of_rules(),
         trouble_of_all_sorts(),
+        ends(),
         schemas(),
         with_processes(),
+        replicas(),
     ];
     let trials = trials.into_iter().flatten().collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -76,6 +87,13 @@ fn main() -> ExitCode {
 fn usual_life() -> Vec<Trial> {
     trials![
         quiet::fifty_parents_are_quiet_for_a_minute,
+        reload::what_changed_while_nobody_ran_is_as_if_it_had_changed_at_run_time,
+        reload::a_rule_that_is_bad_or_missing_after_a_restart_runs_on,
+        reload::a_changed_rule_goes_over_its_parents_one_by_one_and_an_edit_does_not_wait,
+        reload::a_roll_out_stands_still_while_too_many_fail,
+        reload::a_typo_does_not_prune_a_fleet,
+        reload::an_emptied_input_does_not_prune_a_fleet_and_an_owner_may,
+        reload::rules_in_config_maps_are_taken_over_and_a_bad_one_is_told,
         control_plane::workloads_come_to_life_and_go_away,
         lifecycle::a_new_parent_gets_its_children_and_its_status,
         lifecycle::an_edit_reaches_the_children_and_nothing_else_is_written,
@@ -99,6 +117,8 @@ fn usual_life() -> Vec<Trial> {
         repair::an_edited_field_is_repaired_with_one_write,
         repair::foreign_fields_labels_and_ignored_values_survive,
         quiet::a_restart_writes_nothing,
+        readiness::readiness_that_is_lost_is_told_and_comes_back,
+        readiness::chatter_that_no_rule_reads_is_no_news,
         events::what_is_made_and_taken_away_is_told_in_one_event_per_pass,
         events::a_rule_without_status_tells_its_conditions,
         events::events_about_what_lives_in_no_namespace_are_in_the_default_one,
@@ -168,6 +188,7 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         safety::a_name_from_a_parent_cannot_become_a_request,
         safety::a_secret_stays_out_of_conditions,
         safety::a_contested_secret_stays_out_of_events,
+        secrets::planted_values_are_in_nothing_that_the_program_says,
         safety::strange_parents_are_told_what_is_wrong,
         safety::ignored_fields_are_never_taken_back,
         safety::a_new_intent_takes_nothing_from_others,
@@ -186,6 +207,27 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
     ]
 }
 
+/// How parents, rules, kinds and rights end, and what is left then.
+fn ends() -> Vec<Trial> {
+    trials![
+        deletion::what_a_parent_that_was_forced_away_left_behind_goes,
+        deletion::of_too_many_parents_that_are_gone_nothing_is_deleted,
+        deletion::the_namespace_of_a_parent_goes_and_its_children_everywhere_with_it,
+        deletion::what_kubernetes_copies_our_marks_to_is_no_child,
+        deletion::two_parents_of_different_kinds_may_have_one_name,
+        deletion::a_parent_that_is_made_anew_at_once_has_its_own_children,
+        deletion::a_child_that_takes_its_time_is_waited_for_in_silence,
+        deletion::the_deletion_of_the_top_runs_down_every_level,
+        deletion::a_parent_that_its_rule_no_longer_reaches_can_go,
+        isolation::a_parents_kind_may_go_and_come_back,
+        isolation::a_parents_kind_may_be_upgraded,
+        isolation::a_missing_right_is_told_by_who_needs_it_and_missed_by_nobody_else,
+        isolation::a_broken_api_group_hurts_only_who_needs_it,
+        rule_edits::what_an_edit_makes_unwanted_goes_at_once,
+        rule_edits::what_an_edit_made_unwanted_goes_with_the_next_start,
+    ]
+}
+
 /// What is known of kinds, against the server's own word.
 fn schemas() -> Vec<Trial> {
     trials![
@@ -200,6 +242,17 @@ fn schemas() -> Vec<Trial> {
         shorthand::defaults_appear,
         shorthand::what_is_immutable_stays,
         shorthand::a_status_has_its_fields_and_several_writers_of_conditions,
+    ]
+}
+
+/// The program as pods run it.
+fn replicas() -> Vec<Trial> {
+    trials![
+        replicas::a_process_tells_how_it_is_and_stops_when_asked,
+        replicas::a_killed_leader_is_replaced_within_its_lease,
+        replicas::a_leader_that_wakes_past_its_lease_does_no_harm,
+        replicas::a_leader_that_is_stopped_hands_over,
+        replicas::a_foreign_holder_is_respected_for_its_time,
     ]
 }
 

@@ -15,6 +15,7 @@ use kubewright::source::Source;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::OnceCell;
 
 /// One test's corner of the cluster.
@@ -25,6 +26,10 @@ pub(crate) struct Sandbox {
     user: Option<String>,
     folder: Folder,
     controller: Option<controller::Running>,
+    /// How long its controllers miss a parent.
+    pub(crate) vanished_after: Duration,
+    /// Whether its rules are not confined to the namespace: their parents' kinds must be the test's own.
+    pub(crate) anywhere: bool,
 }
 
 /// The API group of the kinds that tests bring.
@@ -67,6 +72,8 @@ impl Sandbox {
             user: None,
             folder: folder("", &[]),
             controller: None,
+            vanished_after: self.vanished_after,
+            anywhere: false,
         }
     }
 
@@ -124,6 +131,8 @@ impl Sandbox {
             user: None,
             folder,
             controller: None,
+            vanished_after: controller::Options::default().vanished_after,
+            anywhere: false,
         }
     }
 
@@ -157,10 +166,33 @@ impl Sandbox {
         self.controller = Some(self.another(client));
     }
 
+    /// Starts a controller as the program does: it remembers its rules in the sandbox's namespace, and changes at most so
+    /// many parents in a second because their rule changed.
+    pub(crate) async fn begin(&mut self, rollout_rate: u32) {
+        let options = controller::Options {
+            installation: self.namespace.clone(),
+            namespace: Some(self.namespace.clone()),
+            rollout_rate,
+            ..controller::Options::default()
+        };
+        let controller = Controller::new(world().client(&self.agent), options);
+        controller.begin(&rule::load(&self.confined())).await;
+        self.controller = Some(controller.start());
+    }
+
+    /// The rule file is another one from now on; a running controller takes it over as it is.
+    pub(crate) fn rule_is(&mut self, text: &str) {
+        self.folder.rules = vec![Source::new("rule.yaml", text)];
+        if let Some(running) = &self.controller {
+            running.controller.take_over(&rule::load(&self.confined()));
+        }
+    }
+
     /// One more controller of the same installation, which the sandbox does not look after.
     pub(crate) fn another(&self, client: Client) -> controller::Running {
         let options = controller::Options {
             installation: self.namespace.clone(),
+            vanished_after: self.vanished_after,
             ..controller::Options::default()
         };
         let controller = Controller::new(client, options);
@@ -180,28 +212,33 @@ impl Sandbox {
         }
     }
 
-    /// Other templates or another rule, loaded at run time.
+    /// Another rule, loaded at run time if a controller runs, else by the next one.
     pub(crate) fn edit_rule(&mut self, from: &str, to: &str) {
         let text = self.folder.rules[0].text.clone();
         assert!(text.contains(from), "the rule has no {from}");
         self.folder.rules = vec![Source::new("rule.yaml", text.replace(from, to))];
         let rules = self.rules();
-        self.controller().set_rules(&rules);
+        if let Some(running) = &self.controller {
+            running.controller.set_rules(&rules);
+        }
     }
 
     /// The rules, confined to this namespace.
     fn rules(&self) -> Vec<Arc<rule::Rule>> {
+        let loaded = rule::load(&self.confined());
+        assert_eq!(loaded.problems, [], "the rules compile");
+        loaded.rules
+    }
+
+    fn confined(&self) -> Folder {
         let confined = self.folder.rules.iter().map(|source| {
             let text = source
                 .text
                 .replace("parent: {", &format!("parent: {{namespaces: [{}], ", self.namespace));
+            let text = if self.anywhere { source.text.clone() } else { text.into() };
             Source::new(source.name.clone(), text)
         });
-        let folder =
-            Folder { rules: confined.collect(), templates: Arc::clone(&self.folder.templates) };
-        let loaded = rule::load(&folder);
-        assert_eq!(loaded.problems, [], "the rules compile");
-        loaded.rules
+        Folder { rules: confined.collect(), templates: Arc::clone(&self.folder.templates) }
     }
 
     pub(crate) fn controller(&self) -> &Arc<Controller> {
@@ -272,10 +309,21 @@ impl Sandbox {
     }
 
     fn api(&self, kind: &str) -> Api<DynamicObject> {
+        let (resource, namespaced) = Self::resource(kind);
+        if namespaced {
+            Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+        } else {
+            Api::all_with(self.client.clone(), &resource)
+        }
+    }
+
+    /// A kind, and whether it lives in namespaces.
+    pub(crate) fn resource(kind: &str) -> (ApiResource, bool) {
         let (group, version, kind, plural) = match kind {
             "WebApp" => ("demo.kubewright.io", "v1", kind, "webapps"),
             "ConfigMap" => ("", "v1", kind, "configmaps"),
             "Service" => ("", "v1", kind, "services"),
+            "ServiceAccount" => ("", "v1", kind, "serviceaccounts"),
             "Deployment" => ("apps", "v1", kind, "deployments"),
             "Ingress" => ("networking.k8s.io", "v1", kind, "ingresses"),
             "NetworkPolicy" => ("networking.k8s.io", "v1", kind, "networkpolicies"),
@@ -292,6 +340,9 @@ impl Sandbox {
                 ("demo.kubewright.io", "v1", kind, &*format!("{}s", kind.to_lowercase()))
             }
             "Secret" => ("", "v1", kind, "secrets"),
+            "Pod" => ("", "v1", kind, "pods"),
+            "EndpointSlice" => ("discovery.k8s.io", "v1", kind, "endpointslices"),
+            "Endpoints" => ("", "v1", kind, "endpoints"),
             "PersistentVolumeClaim" => ("", "v1", kind, "persistentvolumeclaims"),
             "ClusterRole" => ("rbac.authorization.k8s.io", "v1", kind, "clusterroles"),
             other => (TEST_GROUP, "v1", other, &*format!("{}s", other.to_lowercase())),
@@ -299,10 +350,7 @@ impl Sandbox {
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
         let global = ["Namespace", "Tenant"].contains(&kind);
-        if global || kind.starts_with("Global") || kind.starts_with("Cluster") {
-            return Api::all_with(self.client.clone(), &resource);
-        }
-        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+        (resource, !(global || kind.starts_with("Global") || kind.starts_with("Cluster")))
     }
 
     /// Installs a kind of [`TEST_GROUP`] whose spec takes anything. Its name must be the test's own; if it starts with
@@ -440,6 +488,24 @@ impl Sandbox {
     pub(crate) async fn create(&self, kind: &str, object: Value) {
         let object: DynamicObject = serde_json::from_value(object).expect("an object");
         self.api(kind).create(&PostParams::default(), &object).await.expect("it is accepted");
+    }
+
+    /// Deletes an object, and takes off by hand whatever holds it. The controller must not look meanwhile.
+    pub(crate) async fn force_away(&self, kind: &str, name: &str) {
+        self.delete(kind, name).await;
+        if self.find(kind, name).await.is_some() {
+            self.edit(kind, name, json!({"metadata": {"finalizers": null}})).await;
+        }
+        self.until_gone(kind, name).await;
+    }
+
+    /// Every object of a kind in every namespace that carries this installation's label.
+    pub(crate) async fn labelled(&self, kind: &str) -> Vec<Value> {
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &Self::resource(kind).0);
+        let selected = format!("kubewright.io/owner={}", self.namespace);
+        let list = api.list(&ListParams::default().labels(&selected)).await.expect("a list");
+        let value = |object| serde_json::to_value(object).expect("JSON");
+        list.items.into_iter().map(value).collect()
     }
 
     pub(crate) async fn delete(&self, kind: &str, name: &str) {

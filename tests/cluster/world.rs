@@ -7,7 +7,7 @@ use kubewright::control_plane::{self, ControlPlane, Options};
 use serde_json::Value;
 use std::fs;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -20,6 +20,7 @@ pub(crate) struct World {
     pub(crate) runtime: Runtime,
     config: Config,
     audit_log: PathBuf,
+    kubeconfig: PathBuf,
     plane: Mutex<Option<ControlPlane>>,
 }
 
@@ -39,6 +40,7 @@ pub(crate) fn world() -> &'static World {
             .unwrap_or_else(|error| panic!("no control plane: {error}"));
         World {
             config: plane.client_config(),
+            kubeconfig: plane.kubeconfig().to_path_buf(),
             audit_log: plane.audit_log().expect("an audit log").to_path_buf(),
             plane: Mutex::new(Some(plane)),
             runtime,
@@ -72,24 +74,44 @@ impl World {
         Client::try_from(config).expect("a client")
     }
 
-    /// The audit event of every finished request of a User-Agent, in order.
-    pub(crate) fn audited(&self, agent: &str) -> Vec<Value> {
-        let log = fs::read_to_string(&self.audit_log).expect("an audit log");
-        log.lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|event| event["userAgent"] == agent)
-            .filter(|event| event["stage"] == "ResponseComplete")
-            .collect()
+    /// For programs that are told of a cluster as people tell them.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
     }
 
     /// Every finished request of a User-Agent, in order.
     pub(crate) fn requests(&self, agent: &str) -> Vec<Request> {
-        let events = self.audited(agent).into_iter();
+        self.requests_that(|event| event["userAgent"] == agent)
+    }
+
+    /// The same as audit events.
+    pub(crate) fn audited(&self, agent: &str) -> Vec<Value> {
+        self.events_that(|event| event["userAgent"] == agent)
+    }
+
+    /// The same of whoever acts as a user.
+    pub(crate) fn requests_as(&self, user: &str) -> Vec<Request> {
+        self.requests_that(|event| event["impersonatedUser"]["username"] == user)
+    }
+
+    fn events_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let log = fs::read_to_string(&self.audit_log).expect("an audit log");
+        log.lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter(|event| event["stage"] == "ResponseComplete" && are_asked_for(event))
+            .collect()
+    }
+
+    fn requests_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Request> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let events = self.events_that(are_asked_for).into_iter();
         events
             .map(|event| Request {
-                verb: event["verb"].as_str().unwrap_or_default().to_owned(),
-                uri: event["requestURI"].as_str().unwrap_or_default().to_owned(),
+                verb: text(&event["verb"]),
+                uri: text(&event["requestURI"]),
                 code: event["responseStatus"]["code"].as_u64().unwrap_or_default(),
+                received: text(&event["requestReceivedTimestamp"]),
+                ended: text(&event["stageTimestamp"]),
             })
             .collect()
     }
@@ -111,6 +133,9 @@ pub(crate) struct Request {
     pub(crate) verb: String,
     pub(crate) uri: String,
     pub(crate) code: u64,
+    /// When it arrived, and when it was answered: times that sort as texts.
+    pub(crate) received: String,
+    pub(crate) ended: String,
 }
 
 impl Request {
@@ -119,9 +144,14 @@ impl Request {
         self.uri.starts_with("/apis/events.k8s.io/")
     }
 
-    /// Whether it asks for a change.
+    /// Whether it asks for a change. To ask for one's own rights is none, though the server calls it a creation.
     pub(crate) fn is_write(&self) -> bool {
-        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+        let about_rights = self.uri.starts_with("/apis/authorization.k8s.io/");
+        !about_rights
+            && matches!(
+                self.verb.as_str(),
+                "create" | "update" | "patch" | "delete" | "deletecollection"
+            )
     }
 }
 

@@ -22,6 +22,7 @@ mod problems;
 mod program;
 mod rbac;
 mod reference;
+mod running;
 mod scenarios;
 mod schema;
 mod second_pass;

@@ -107,15 +107,23 @@ impl Examined {
 
     fn document(&mut self, document: &Example, kinds: &Known) {
         let place = |finding: &Finding| Some(document.place_of(&finding.path));
-        self.object(&document.object, kinds, place);
+        let secretive = Gvk::of(&document.object).is_some_and(|gvk| gvk.is_secret());
+        self.object(&document.object, kinds, secretive, place);
     }
 
-    fn object(&mut self, object: &Value, kinds: &Known, place: impl Fn(&Finding) -> Option<Place>) {
+    fn object(
+        &mut self,
+        object: &Value,
+        kinds: &Known,
+        secretive: bool,
+        place: impl Fn(&Finding) -> Option<Place>,
+    ) {
         let Some(gvk) = Gvk::of(object) else { return };
         self.knows(&gvk, kinds);
         let findings = check_object(&kinds.types, object)
             .unwrap_or_else(|| naming::of_object(&gvk, object, false));
         for finding in findings {
+            let finding = if secretive { finding.hushed() } else { finding };
             self.finding(&gvk.kind, &finding, place(&finding));
         }
     }
@@ -139,6 +147,7 @@ impl Examined {
             let (fields, problems) = preview.status();
             self.note(problems);
             for finding in check_status(&kinds.types, &gvk, &fields) {
+                let finding = if rule.reveal { finding.hushed() } else { finding };
                 let place = place_in_status(status, &finding);
                 self.finding(&gvk.kind, &finding, Some(place));
             }
@@ -146,7 +155,8 @@ impl Examined {
     }
 
     fn child(&mut self, preview: &Preview<'_>, child: &DesiredChild, kinds: &Known) {
-        self.object(&child.object, kinds, |finding| preview.place_of(child, &finding.path));
+        let place = |finding: &Finding| preview.place_of(child, &finding.path);
+        self.object(&child.object, kinds, child.secretive, place);
     }
 }
 

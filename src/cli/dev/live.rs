@@ -1,27 +1,28 @@
 //! The part of `dev` that stays: a tree that follows the cluster, and rules that follow their files.
 
-use super::{DevArguments, Error, Exit, Session, Terminal, load};
+use super::{DevArguments, Error, Exit, Session, Terminal};
 use crate::report::tree;
-use crate::rule::{Loaded, Rule};
-use notify::{RecursiveMode, Watcher};
-use std::path::Path;
+use crate::rule::{self, Folder};
+use crate::supply::{self, Supply};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc::{Receiver, channel};
 
-/// Editors write in several steps: changes this close together count as one.
-const DEBOUNCE: Duration = Duration::from_millis(200);
+/// Changes of the tree this close together are drawn as one.
+const DRAWN_TOGETHER: Duration = Duration::from_millis(100);
 
 /// Shows the tree until the session is dropped; ends by itself only with an error, or when nobody reads it any more.
 pub(super) async fn live(
     session: Session,
     arguments: &DevArguments,
-    loaded: Loaded,
     terminal: &mut Terminal,
 ) -> Result<Exit, Error> {
-    let (_watcher, mut edits) = watch_folders(arguments)?;
+    let folders = &arguments.folders;
+    let mut supply = Supply::new(&folders.rules, &folders.templates(), None);
+    // What it holds now runs already, unless it was edited meanwhile.
+    if let Ok(folder) = supply.read().await {
+        session.running.controller.take_over(&rule::load(&folder));
+    }
     let controller = Arc::clone(&session.running.controller);
-    let mut rules = loaded.rules;
     let mut shown = String::new();
     let mut health = tokio::time::interval(Duration::from_secs(5));
     loop {
@@ -33,11 +34,9 @@ pub(super) async fn live(
             return Ok(Exit::Fine);
         }
         tokio::select! {
-            () = controller.changed() => tokio::time::sleep(DEBOUNCE / 2).await,
-            Some(()) = edits.recv() => {
-                tokio::time::sleep(DEBOUNCE).await;
-                while edits.try_recv().is_ok() {}
-                reload(&session, arguments, &mut rules, terminal).await;
+            () = controller.changed() => tokio::time::sleep(DRAWN_TOGETHER).await,
+            read = supply.changed() => {
+                reload(&session, read, terminal).await;
                 shown.clear();
             }
             _ = health.tick() => session.plane.check().await?,
@@ -57,37 +56,10 @@ fn draw(reports: &[crate::report::Report], terminal: &mut Terminal, shown: &mut 
     *shown = text;
 }
 
-/// Directories are watched, not files: editors and ConfigMap mounts replace files.
-fn watch_folders(
-    arguments: &DevArguments,
-) -> Result<(notify::RecommendedWatcher, Receiver<()>), notify::Error> {
-    let (say, edits) = channel(16);
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // A full channel says as much as one more message would.
-        if event.is_ok_and(|event| !event.kind.is_access()) {
-            let _ = say.try_send(());
-        }
-    })?;
-    let rules = &arguments.folders.rules;
-    let folder = if rules.is_file() { rules.parent().unwrap_or(Path::new(".")) } else { rules };
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    watcher.watch(folder, RecursiveMode::Recursive)?;
-    let templates = arguments.folders.templates();
-    if templates.is_dir() {
-        watcher.watch(&templates, RecursiveMode::Recursive)?;
-    }
-    Ok((watcher, edits))
-}
-
 /// Takes over what is good; a rule that is bad now runs on in its last good version.
-async fn reload(
-    session: &Session,
-    arguments: &DevArguments,
-    rules: &mut Vec<Arc<Rule>>,
-    terminal: &mut Terminal,
-) {
-    let loaded = match load(&arguments.folders) {
-        Ok(loaded) => loaded,
+async fn reload(session: &Session, read: Result<Folder, supply::Error>, terminal: &mut Terminal) {
+    let loaded = match read {
+        Ok(folder) => rule::load(&folder),
         Err(error) => return terminal.error(&format!("{error}; the rules run on as they were")),
     };
     terminal.problems(&loaded.problems);
@@ -95,15 +67,7 @@ async fn reload(
         terminal.error(&error.to_string());
     }
     session.running.controller.kinds_changed();
-    // A file that is no YAML hides the names of its rules: then nothing counts as removed.
-    let keep_all = loaded.problems.len() > loaded.bad.len() || loaded.rules.is_empty();
-    let mut wanted = loaded.rules;
-    for old in rules.iter() {
-        let renewed = wanted.iter().any(|rule| rule.name == old.name);
-        if !renewed && (keep_all || loaded.bad.iter().any(|name| **name == *old.name)) {
-            wanted.push(Arc::clone(old));
-        }
+    for (name, why) in session.running.controller.take_over(&loaded) {
+        terminal.note(&format!("rule {name} runs on as it was: {why}"));
     }
-    *rules = wanted;
-    session.running.controller.set_rules(rules);
 }

@@ -3,6 +3,7 @@
 //! In: changes of parents and children. Out: keys in the queue. It holds nothing that could end a subscription, since
 //! that must not happen inside a call. Never here: caches; what a change means.
 
+use crate::controller::guard::Guard;
 use crate::controller::{Key, lock};
 use crate::input::{Index, Interests};
 use crate::marks::{Mark, PatchMark, annotation, parse_id};
@@ -26,6 +27,7 @@ pub(super) struct Ear {
     readers: Mutex<Index>,
     /// Who edits which object.
     editors: Mutex<Index>,
+    guard: Arc<Guard>,
 }
 
 /// Who waits for which object to become free. Only objects that carry our label are seen to go.
@@ -36,7 +38,7 @@ struct Wanted {
 }
 
 impl Ear {
-    pub(super) fn new(rule: &Rule, queue: &Arc<Queue<Key>>) -> Self {
+    pub(super) fn new(rule: &Rule, queue: &Arc<Queue<Key>>, guard: &Arc<Guard>) -> Self {
         Self {
             rule: Arc::clone(&rule.name),
             identity: Arc::clone(&rule.identity),
@@ -45,6 +47,7 @@ impl Ear {
             wanted: Mutex::default(),
             readers: Mutex::default(),
             editors: Mutex::default(),
+            guard: Arc::clone(guard),
         }
     }
 
@@ -82,15 +85,22 @@ impl Ear {
     /// Wakes the parents that read the object as the input at this position, before or after the change.
     pub(super) fn input(&self, input: usize, change: &Change) {
         let versions = [change.before.as_ref(), change.after.as_ref()];
-        for parent in lock(&self.readers).readers(input, &change.id, versions) {
-            self.wake(parent, Lane::Drift);
-        }
+        let parents = lock(&self.readers).readers(input, &change.id, versions);
+        self.input_changed(parents);
     }
 
     /// Wakes the parents for which the labels of a namespace make a difference.
     pub(super) fn namespace(&self, change: &Change) {
         let versions = [change.before.as_ref(), change.after.as_ref()];
-        for parent in lock(&self.readers).readers_of_namespace(&change.id, versions) {
+        let parents = lock(&self.readers).readers_of_namespace(&change.id, versions);
+        self.input_changed(parents);
+    }
+
+    fn input_changed(&self, parents: BTreeSet<ObjectId>) {
+        if self.is_ready() {
+            self.guard.input_changed(&parents);
+        }
+        for parent in parents {
             self.wake(parent, Lane::Drift);
         }
     }

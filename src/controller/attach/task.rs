@@ -5,6 +5,8 @@
 //! replaced rule alive.
 
 use super::{Attached, Bells, Ear, unlisted};
+use crate::controller::retire::start_outside;
+use crate::controller::vanished::named_only;
 use crate::controller::{Controller, lock};
 use crate::fetch::ChildCache;
 use crate::marks::label;
@@ -55,7 +57,7 @@ impl Task {
         self.inputs().await;
         self.targets().await;
         self.schema().await;
-        drop(self.before.take());
+        self.let_go();
         self.first_lists().await;
         self.open();
         self.asked = 0;
@@ -72,6 +74,15 @@ impl Task {
                 self.asked = 0;
                 self.wake_all();
             }
+        }
+    }
+
+    /// The new one holds the watches that both share; what only the old one reaches is let go by a task of its own.
+    fn let_go(&mut self) {
+        let before = self.before.take();
+        if let (Some(before), Some((controller, attached))) = (before, self.both()) {
+            let letting_go = start_outside(&controller, before, &attached.rule);
+            *lock(&attached.outside) = letting_go;
         }
     }
 
@@ -315,17 +326,21 @@ impl Task {
     }
 
     fn open(&self) {
-        if let Some(attached) = self.attached.upgrade() {
+        if let Some((controller, attached)) = self.both() {
+            if controller.records.is_some() {
+                attached.guard_parents(controller.options.rollout_rate);
+            }
             attached.ear.open();
         }
         self.wake_all();
     }
 
-    /// A pass for every parent, and for those that are remembered and may be gone.
+    /// A pass for every parent, and for those that are remembered or named by children and may be gone.
     fn wake_all(&self) {
         let Some((controller, attached)) = self.both() else { return };
+        attached.wake_all();
         let known = controller.remembered(&attached.rule.name);
-        for parent in attached.each_parent().into_iter().chain(known) {
+        for parent in known.into_iter().chain(named_only(&attached)) {
             attached.ear.wake(parent, Lane::Bulk);
         }
     }

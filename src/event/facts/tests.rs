@@ -10,11 +10,9 @@ use crate::store::Format;
 use serde_json::Value;
 use std::sync::Arc;
 
-fn rule(reveal: bool) -> Arc<Rule> {
-    let text = format!(
-        "apiVersion: kubewright.io/v1alpha1\nkind: Rule\nmetadata: {{name: a}}\nspec:\n  \
-         parent: {{apiVersion: demo.kubewright.io/v1, kind: WebApp}}\n  reveal: {reveal}\n  children: []\n"
-    );
+fn rule() -> Arc<Rule> {
+    let text = "apiVersion: kubewright.io/v1alpha1\nkind: Rule\nmetadata: {name: a}\nspec:\n  \
+         parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}\n  children: []\n";
     let folder = crate::rule::Folder {
         rules: vec![Source::new("rule.yaml", text)],
         templates: Arc::default(),
@@ -37,6 +35,7 @@ fn child(kind: &str) -> DesiredChild {
         ignored: Ignored::default(),
         free: false,
         generates: false,
+        secretive: kind == "Secret",
         lost: false,
         policies: Policies::default(),
     }
@@ -62,23 +61,23 @@ fn contested() -> Trouble {
 #[test]
 fn a_contest_names_field_values_and_manager_and_is_one_whatever_the_values() {
     let child = child("ConfigMap");
-    let fact = |live: Option<&Live>, rule: &Rule| {
-        of_trouble(rule, &child, live, "us", &contested()).unwrap()
-    };
-    let open = rule(false);
-    let one = fact(Some(&live("ConfigMap", &json!("theirs"))), &open);
+    let fact = |live: Option<&Live>| of_trouble(&child, live, "us", &contested()).unwrap();
+    let one = fact(Some(&live("ConfigMap", &json!("theirs"))));
     assert_eq!(
         one.text,
         "config[blue] (ConfigMap shop/web) is changed again and again: \
          data.a is \"theirs\" by by-hand (Update), not \"ours\""
     );
-    let other = fact(Some(&live("ConfigMap", &json!("others"))), &open);
+    let other = fact(Some(&live("ConfigMap", &json!("others"))));
     assert!(other.key == one.key && other.text != one.text);
-    let repaired = fact(Some(&live("ConfigMap", &json!("ours"))), &open);
+    let repaired = fact(Some(&live("ConfigMap", &json!("ours"))));
     assert_eq!(repaired.key, one.key);
     assert!(repaired.text.ends_with("data.a by by-hand (Update)"), "{}", repaired.text);
-    assert_eq!(fact(None, &open).key, one.key);
-    let revealed = fact(Some(&live("ConfigMap", &json!("theirs"))), &rule(true));
+    assert_eq!(fact(None).key, one.key);
+    // Who reveals Secrets may hold their values anywhere.
+    let revealing = DesiredChild { secretive: true, ..self::child("ConfigMap") };
+    let live = live("ConfigMap", &json!("theirs"));
+    let revealed = of_trouble(&revealing, Some(&live), "us", &contested()).unwrap();
     assert!(!revealed.text.contains("theirs") && !revealed.text.contains("ours"), "{revealed:?}");
 }
 
@@ -90,7 +89,7 @@ fn values_of_secrets_are_never_told() {
         contested(),
         Trouble::Held(vec![HeldField { field: ".data.a".into(), holder: "x".into() }]),
     ] {
-        let fact = of_trouble(&rule(false), &secret, Some(&live), "us", &trouble).unwrap();
+        let fact = of_trouble(&secret, Some(&live), "us", &trouble).unwrap();
         assert!(fact.text.contains("data.a by by-hand"), "{}", fact.text);
         assert!(!fact.text.contains("hunter2") && !fact.text.contains("ours"), "{}", fact.text);
     }
@@ -99,7 +98,6 @@ fn values_of_secrets_are_never_told() {
 #[test]
 fn what_passes_by_itself_is_no_fact_of_its_own() {
     let child = child("ConfigMap");
-    let rule = rule(false);
     let refused = |class| Trouble::Refused(Refusal { class, message: "no".into() });
     for (trouble, reason) in [
         (refused(Class::Permanent), Some(Reason::ChildFailed)),
@@ -111,7 +109,7 @@ fn what_passes_by_itself_is_no_fact_of_its_own() {
         (Trouble::NotOurs("no".into()), Some(Reason::NotOwned)),
         (Trouble::Lost("no".into()), Some(Reason::Lost)),
     ] {
-        let fact = of_trouble(&rule, &child, None, "us", &trouble);
+        let fact = of_trouble(&child, None, "us", &trouble);
         assert_eq!(fact.as_ref().map(|fact| fact.reason.clone()), reason, "{trouble:?}");
         assert!(fact.is_none_or(|fact| fact.text == "config[blue]: no"));
     }
@@ -126,7 +124,7 @@ fn of_the_usual_conditions_the_one_that_holds_is_told() {
             reason: "Progressing".into(),
             message: "a: 0 of 2".into(),
         };
-        condition(&rule(false), &told, wrote).map(|fact| (fact.reason, fact.text, fact.news))
+        condition(&rule(), &told, wrote).map(|fact| (fact.reason, fact.text, fact.news))
     };
     assert_eq!(one("Ready", Status::False, true), None);
     assert_eq!(

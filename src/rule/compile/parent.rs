@@ -6,6 +6,7 @@ use crate::object::Gvk;
 use crate::rule::compiled::ParentRule;
 use crate::rule::decode::Spanned;
 use crate::rule::file::{API_VERSION, OnRuleRemoved, ParentFile, RuleFile};
+use crate::source::Place;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ const SHORTEST_RESYNC: Duration = Duration::from_secs(10);
 pub(super) struct Header {
     pub(super) name: Arc<str>,
     pub(super) identity: Arc<str>,
+    pub(super) place: Place,
     pub(super) formerly: Vec<Arc<str>>,
     pub(super) cross_namespace: bool,
     pub(super) reveal: bool,
@@ -50,6 +52,7 @@ impl Compiler<'_> {
         Some(Header {
             name: name.value.as_str().into(),
             identity: oldest.value.as_str().into(),
+            place: Place::new(self.source, name.span.clone()),
             formerly: spec.formerly.iter().map(|name| name.value.as_str().into()).collect(),
             cross_namespace: spec.cross_namespace.unwrap_or(false),
             reveal: spec.reveal.unwrap_or(false),

@@ -12,6 +12,7 @@
 use super::flows::{Flows, kinds_of, landing, said, shown, steps};
 use crate::object::Gvk;
 use crate::problem::Problem;
+use crate::rule::secret::named;
 use crate::template::{ANY, EACH, Sink, Source, Sources};
 
 /// Fields of a Secret that tell nothing of what is in it.
@@ -25,17 +26,7 @@ struct Roots(Vec<Vec<String>>);
 
 impl Roots {
     fn of(flows: &Flows<'_>) -> Self {
-        let rule = flows.rule;
-        let parent = rule.parent.kinds.iter().any(Gvk::is_secret);
-        let parent = parent.then(|| vec!["parent".to_owned()]);
-        let secret = |child: &&crate::rule::ChildRule| child.kinds.iter().any(Gvk::is_secret);
-        let children = rule.children.iter().filter(secret);
-        let children = children.map(|child| vec!["children".to_owned(), child.id.to_string()]);
-        let inputs = rule.inputs.iter().filter(|input| input.gvk.is_secret());
-        let inputs = inputs.map(|input| vec!["inputs".to_owned(), input.id.to_string()]);
-        let generated = rule.children.iter().any(|child| !child.generate.is_empty());
-        let generated = generated.then(|| vec!["generated".to_owned()]);
-        Self(parent.into_iter().chain(children).chain(inputs).chain(generated).collect())
+        Self(named(flows.rule))
     }
 
     /// Whether a value has something in it that is secret.

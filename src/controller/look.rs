@@ -1,0 +1,80 @@
+//! How a controller is doing, for probes and metrics.
+//!
+//! In: a controller. Out: what it is doing now. Never here: a change of anything.
+
+use super::{Controller, lock};
+use crate::metrics::{Metrics, Snapshot};
+use crate::object::GroupKind;
+use crate::store::Store;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Whether a rule runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// The rule.
+    pub rule: Arc<str>,
+    /// What is missing; nothing if it runs, or would if we led.
+    pub missing: Vec<String>,
+}
+
+impl Controller {
+    /// Of every rule whether it is attached and its first lists are in, sorted by name.
+    pub fn readiness(&self) -> Vec<Readiness> {
+        let rules = lock(&self.rules);
+        let readiness = rules.iter().map(|(rule, attached)| Readiness {
+            rule: Arc::clone(rule),
+            missing: attached.missing(),
+        });
+        readiness.collect()
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// What is not counted but can be seen; `leads` says whether we may write.
+    pub fn snapshot(&self, leads: bool) -> Snapshot {
+        let rules: Vec<_> = lock(&self.rules).values().cloned().collect();
+        let ready = rules.iter().filter(|attached| attached.is_ready()).count();
+        let (in_flight, in_flight_limit) = self.cluster.in_flight();
+        let (watches, caches) = self.caches();
+        Snapshot {
+            leads,
+            rules_ready: ready,
+            rules_attaching: rules.len() - ready,
+            in_flight,
+            in_flight_limit,
+            depth: self.queue.depth(),
+            lanes: self.queue.lanes(),
+            waits: self.queue.waits(),
+            watches,
+            caches,
+            events_pending: self.teller.pending(),
+            events_dropped: self.teller.dropped(),
+        }
+    }
+
+    /// Watches that are synced, that are not yet, that fail; objects and bytes by kind.
+    fn caches(&self) -> ([usize; 3], BTreeMap<GroupKind, (usize, usize)>) {
+        let (mut states, mut caches) = ([0; 3], BTreeMap::new());
+        for watch in self.watches.all() {
+            let state = watch.state();
+            let which = if state.last_error.is_some() { 2 } else { usize::from(!state.synced) };
+            states[which] += 1;
+            let kind = watch.key().resource.gvk.group_kind();
+            let (objects, bytes): &mut (usize, usize) = caches.entry(kind).or_default();
+            *objects += watch.store().len();
+            *bytes += bytes_of(watch.store());
+        }
+        (states, caches)
+    }
+}
+
+fn bytes_of(store: &Store) -> usize {
+    let bytes = |stored: &Arc<crate::store::Stored>| {
+        stored.json().len() + stored.managed_fields().map_or(0, str::len)
+    };
+    store.all().iter().map(bytes).sum()
+}
