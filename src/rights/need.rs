@@ -85,7 +85,7 @@ impl Need<'_> {
         let own = |child: &&ChildRule| child.patch.is_none();
         let mut changes: Vec<(&'static str, &'static [Verb])> = Vec::new();
         let holds = children.iter().filter(own).any(|child| {
-            child.kinds.iter().any(|gvk| self.outlives(child, gvk)) || self.may_be_elsewhere()
+            child.kinds.iter().any(|gvk| outlives(child, gvk)) || self.may_be_elsewhere()
         }) || children
             .iter()
             .filter_map(|child| child.patch.as_ref())
@@ -108,10 +108,6 @@ impl Need<'_> {
         let has_namespace =
             |gvk| self.types.kind(gvk).is_none_or(|kind| kind.scope == Scope::Namespaced);
         self.rule.cross_namespace && self.rule.parent.kinds.iter().any(has_namespace)
-    }
-
-    fn outlives(&self, child: &ChildRule, gvk: &Gvk) -> bool {
-        child.policies.kept(&gvk.group_kind()).1
     }
 
     /// `act`, `act/remove`, `reconcile/dismantle`.
@@ -239,4 +235,8 @@ impl Need<'_> {
             self.rights.add(reach, subject.clone(), verbs, (&self.rule.name, why));
         }
     }
+}
+
+fn outlives(child: &ChildRule, gvk: &Gvk) -> bool {
+    child.policies.kept(&gvk.group_kind()).1
 }
