@@ -155,6 +155,7 @@ pub(crate) fn a_release_lives_and_goes_and_takes_no_object_along() {
         &program,
         has_three,
     );
+    assert!(!program.log().contains("forbidden"), "no right is missing: {}", program.log());
     program.stop();
 
     let before = cluster.uids();
