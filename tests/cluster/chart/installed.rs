@@ -129,7 +129,7 @@ impl Cluster {
         config.to_string()
     }
 
-    /// Takes one verb of one resource out of a ClusterRole; gives the role as it was.
+    /// Takes one verb of one resource out of a `ClusterRole`; gives the role as it was.
     pub(crate) fn without_verb(&self, role: &str, resource: &str, verb: &str) -> Value {
         let whole = self.get("rbac.authorization.k8s.io/v1", "ClusterRole", "", role);
         let mut less = whole.clone();
@@ -149,7 +149,7 @@ impl Cluster {
         whole
     }
 
-    /// Gives a ClusterRole these rules.
+    /// Gives a `ClusterRole` these rules.
     pub(crate) fn restore(&self, role: &Value) {
         let name = role["metadata"]["name"].as_str().expect("a name");
         let path = format!("/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}");
@@ -157,8 +157,8 @@ impl Cluster {
     }
 
     pub(crate) fn patch_webapp(&self, name: &str, patch: &Value) {
-        let path = format!("/apis/demo.kubewright.io/v1/namespaces/default/webapps/{name}");
-        self.request("PATCH", &path, patch).expect("an edit");
+        let uri = format!("/apis/demo.kubewright.io/v1/namespaces/default/webapps/{name}");
+        self.request("PATCH", &uri, patch).expect("an edit");
     }
 
     /// Applies the documents of a file.
@@ -227,7 +227,7 @@ impl Cluster {
         }
     }
 
-    /// Waits until the log or a condition of a WebApp says something.
+    /// Waits until the log or a condition of a `WebApp` says something.
     pub(crate) fn until_told(&self, what: &str, program: &Program) {
         let deadline = Instant::now() + PATIENCE;
         let path = "/apis/demo.kubewright.io/v1/namespaces/default/webapps";
@@ -235,7 +235,7 @@ impl Cluster {
             let list = self.request("GET", path, &Value::Null).expect("a list");
             let conditions = list["items"].as_array().into_iter().flatten();
             let messages =
-                conditions.flat_map(|item| item["status"]["conditions"].as_array()).flatten();
+                conditions.filter_map(|item| item["status"]["conditions"].as_array()).flatten();
             let in_messages = messages
                 .filter_map(|condition| condition["message"].as_str())
                 .any(|message| message.contains(what));
