@@ -12,6 +12,7 @@ mod records;
 mod retire;
 mod rollout;
 mod rules;
+mod settle;
 mod shards;
 mod sight;
 mod turn;

@@ -11,6 +11,7 @@ pub use family::{FAMILIES, Family, Kind, reference};
 pub use number::{Counter, Gauge, Histogram, Table};
 pub use page::CONTENT_TYPE;
 
+use crate::controller::Progress;
 use crate::object::GroupKind;
 use crate::queue::{Depth, Lane};
 use crate::report::{Report, State};
@@ -184,6 +185,8 @@ impl Metrics {
         samples.sample(&["ready"], now.rules_ready);
         samples.sample(&["attaching"], now.rules_attaching);
         samples.sample(&["bad"], self.bad_rules.get());
+        samples.sample(&["kept"], now.rules_kept);
+        of_changes(&mut page, now);
         self.of_rules(&mut page);
         self.of_requests(&mut page, now);
         of_queue(&mut page, now);
@@ -254,6 +257,23 @@ impl Metrics {
     }
 }
 
+fn of_changes(page: &mut Page, now: &Snapshot) {
+    let mut samples = page.family(&family::ROLLOUT_PARENTS);
+    for (rule, progress) in &now.rollouts {
+        samples.sample(&[rule, "pending"], progress.pending);
+        samples.sample(&[rule, "changed"], progress.changed);
+        samples.sample(&[rule, "failing"], progress.failing);
+    }
+    let mut samples = page.family(&family::ROLLOUT_HALTED);
+    for (rule, progress) in &now.rollouts {
+        samples.sample(&[rule], u8::from(progress.halted));
+    }
+    let mut samples = page.family(&family::WITHHELD);
+    for (rule, count) in &now.withheld {
+        samples.sample(&[rule], count);
+    }
+}
+
 fn of_queue(page: &mut Page, now: &Snapshot) {
     let mut samples = page.family(&family::QUEUE_KEYS);
     for (lane, (waiting, _)) in Lane::ALL.iter().zip(now.lanes) {
@@ -279,6 +299,12 @@ pub struct Snapshot {
     pub rules_ready: usize,
     /// Rules that are not there yet.
     pub rules_attaching: usize,
+    /// Rules that run on in an older version.
+    pub rules_kept: usize,
+    /// How far changed rules are rolled out.
+    pub rollouts: Vec<(Arc<str>, Progress)>,
+    /// Of each rule how many deletions are held back.
+    pub withheld: Vec<(Arc<str>, usize)>,
     /// Requests under way.
     pub in_flight: usize,
     /// Requests that may be under way.
@@ -309,6 +335,9 @@ mod tests {
             leads: vec![true],
             rules_ready: 1,
             rules_attaching: 0,
+            rules_kept: 0,
+            rollouts: vec![("webapp".into(), Progress::default())],
+            withheld: vec![("webapp".into(), 2)],
             in_flight: 0,
             in_flight_limit: 16,
             depth,

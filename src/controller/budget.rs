@@ -96,14 +96,19 @@ impl Budget {
         self.looked = None;
     }
 
+    /// Whether a change of the rule has not come to its end for some parent.
+    pub(super) fn doubts_rule(&self) -> bool {
+        self.suspects.values().any(|suspect| suspect.cause == Cause::Rule)
+    }
+
     /// Whether deletions of this parent may come from such a change.
     pub(super) fn is_suspect(&self, parent: &ObjectId) -> bool {
         self.suspects.contains_key(parent)
     }
 
-    /// Whether anything is held back.
-    pub(super) fn holds(&self) -> bool {
-        !self.withheld.is_empty()
+    /// How many objects are held back.
+    pub(super) fn withheld(&self) -> usize {
+        self.withheld.len()
     }
 
     /// Asked by a pass that would delete these objects of a parent.
@@ -259,13 +264,13 @@ mod tests {
         assert_eq!(budget.judge(census(9, 9), None, now), None, "told once");
         let token = line.token.clone();
         assert!(budget.judge(census(9, 8), Some(&token), now).is_some(), "others than were shown");
-        assert!(budget.holds());
+        assert_eq!(budget.withheld(), 8);
         assert!(!budget.is_relieved());
         assert_eq!(budget.judge(census(9, 9), Some(&token), now), Some(vec![]));
         assert!(budget.is_relieved() && !budget.is_relieved(), "said once");
         assert_eq!(budget.ask(&id("parent"), 1, &[id("0"), id("8")], now), Answer::All);
         budget.judge(census(9, 7), Some(&token), now);
-        assert!(!budget.holds(), "what is left of it");
+        assert_eq!(budget.withheld(), 0, "what is left of it");
         budget.cleared(&id("parent"));
         budget.suspect([id("parent")], Cause::Rule);
         assert_eq!(budget.ask(&id("parent"), 1, &[id("0")], now), Answer::Unknown, "once");

@@ -21,7 +21,7 @@ use crate::store::Stored;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
@@ -30,12 +30,14 @@ use tokio::time::Instant;
 #[derive(Default)]
 pub(super) struct Guard {
     /// Whether the rule differs from what its parents have seen.
-    unsettled: bool,
-    rollout: Mutex<Option<Rollout>>,
-    budget: Mutex<Budget>,
+    pub(super) unsettled: bool,
+    pub(super) rollout: Mutex<Option<Rollout>>,
+    pub(super) budget: Mutex<Budget>,
     /// Held by whoever looks at all parents.
     looking: tokio::sync::Mutex<()>,
-    recorded: AtomicBool,
+    pub(super) recorded: AtomicBool,
+    /// Every parent has seen the rule, and what came of that is not settled yet.
+    pub(super) seen: AtomicBool,
 }
 
 impl Guard {
@@ -55,6 +57,11 @@ impl Guard {
     /// How far the roll-out is, if there is one.
     pub(super) fn progress(&self) -> Option<Progress> {
         lock(&self.rollout).as_ref().map(Rollout::progress)
+    }
+
+    /// How many deletions are held back.
+    pub(super) fn withheld(&self) -> usize {
+        lock(&self.budget).withheld()
     }
 
     /// A parent is gone.
@@ -107,7 +114,7 @@ impl Attached {
         let holds = {
             let mut budget = lock(&self.guard.budget);
             budget.stale();
-            budget.holds()
+            budget.withheld() > 0
         };
         if holds {
             self.wake_all();
@@ -314,7 +321,7 @@ impl Controller {
     }
 
     /// Says what is held back in the log and, with the command that allows it, in the record.
-    async fn tell_withheld(&self, attached: &Attached, withheld: &[Withheld]) {
+    pub(super) async fn tell_withheld(&self, attached: &Attached, withheld: &[Withheld]) {
         let Some(records) = &self.records else { return };
         let identity = &attached.rule.identity;
         let id = records.id(identity);
@@ -339,66 +346,6 @@ impl Controller {
         });
         if let Err(error) = noted.await {
             tracing::warn!(rule = %attached.rule.name, %error, "what is held back could not be noted");
-        }
-    }
-
-    /// Sees to it that a rule is remembered, with every kind it may create, before it creates anything.
-    pub(super) async fn remember_rule(&self, attached: &Attached) -> Result<(), Refusal> {
-        let Some(records) = &self.records else { return Ok(()) };
-        if attached.guard.recorded.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let unsettled = attached.guard.unsettled;
-        let update =
-            records.update(&self.any_writer().cluster, &attached.rule.identity, |before| {
-                let mut record = attached.record();
-                match before {
-                    Some(before) if unsettled => {
-                        record.settled.clone_from(&before.settled);
-                        record.settled_shards.clone_from(&before.settled_shards);
-                    }
-                    _ => record.settled.clone_from(&record.version),
-                }
-                if let Some(before) = before {
-                    record.children.extend(before.children.iter().cloned());
-                    record.targets.extend(before.targets.iter().cloned());
-                    record.allowed.clone_from(&before.allowed);
-                }
-                record
-            });
-        update.await?;
-        attached.guard.recorded.store(true, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Ends a roll-out that is over: every parent has seen the rule. What is no longer held back is no longer told.
-    pub(super) async fn settle_rule(&self, attached: &Attached) {
-        if self.records.is_none() {
-            return;
-        }
-        let relieved = lock(&attached.guard.budget).is_relieved();
-        if relieved {
-            self.tell_withheld(attached, &[]).await;
-        }
-        let over = {
-            let mut rollout = lock(&attached.guard.rollout);
-            let is_over = rollout.as_ref().is_some_and(Rollout::is_over);
-            if is_over { rollout.take() } else { None }
-        };
-        let (Some(over), Some(records)) = (over, &self.records) else { return };
-        let Progress { parents, changed, failing, .. } = over.progress();
-        let rule = &attached.rule;
-        tracing::info!(rule = %rule.name, parents, changed, failing, "every parent has seen the changed rule");
-        let left = attached.kinds_with_objects();
-        let settled = records.update(&self.any_writer().cluster, &rule.identity, |before| {
-            let now = attached.record();
-            let before = before.cloned().unwrap_or_else(|| now.clone());
-            let own: BTreeSet<_> = rule.kinds().chain(&left).map(record::Kind::from).collect();
-            let ours = (0..self.shards.count()).filter(|shard| self.shards.owns_shard(*shard));
-            Record { children: own, ..before }.settle(&now.version, ours, self.shards.count())
-        });
-        if let Err(error) = settled.await {
-            tracing::warn!(rule = %rule.name, %error, "that the roll-out is over could not be noted; it is looked at once more after a restart");
         }
     }
 }

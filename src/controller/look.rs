@@ -51,12 +51,18 @@ impl Controller {
     pub fn snapshot(&self, leads: Vec<bool>) -> Snapshot {
         let rules: Vec<_> = lock(&self.rules).values().cloned().collect();
         let ready = rules.iter().filter(|attached| attached.is_ready()).count();
+        let withheld = rules.iter().map(|attached| attached.guard.withheld());
+        let withheld = rules.iter().map(|attached| Arc::clone(&attached.rule.name)).zip(withheld);
+        let withheld = withheld.collect();
         let (in_flight, in_flight_limit) = self.cluster.in_flight();
         let (watches, caches) = self.caches();
         Snapshot {
             leads,
             rules_ready: ready,
             rules_attaching: rules.len() - ready,
+            rules_kept: self.kept().len(),
+            rollouts: self.rollouts(),
+            withheld,
             in_flight,
             in_flight_limit,
             depth: self.queue.depth(),

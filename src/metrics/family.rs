@@ -57,7 +57,13 @@ families! {
     LEASE_CHANGES Counter "kubewright_lease_changes_total" ["change"]
         "How often this process began to lead (acquired), gave a lease up by itself (released) or lost one (lost)."
     RULES Gauge "kubewright_rules" ["state"]
-        "Rules that run (ready), that wait for kinds or first lists (attaching), that were loaded with problems and do not run (bad)."
+        "Rules that run (ready), that wait for kinds or first lists (attaching), that were loaded with problems (bad), and that run on in an older version since what is there now cannot be used (kept)."
+    ROLLOUT_PARENTS Gauge "kubewright_rollout_parents" ["rule", "state"]
+        "While a changed rule is rolled out, its parents: pending (they have not seen it), changed (something changed for them), failing (they do since)."
+    ROLLOUT_HALTED Gauge "kubewright_rollout_halted" ["rule"]
+        "1 while a roll-out stands still, since too many parents newly fail. Else 0, or nothing without a roll-out."
+    WITHHELD Gauge "kubewright_deletions_withheld" ["rule"]
+        "Objects that a change of the rule or of an input would delete, and that are held back until somebody allows it."
     PASSES Counter "kubewright_passes_total" ["rule", "outcome"]
         "Passes: done; again (well, and it looks again at a known time); failed (tried again after a backoff); panicked (a bug)."
     PASS_SECONDS Histogram "kubewright_pass_duration_seconds" ["rule"]

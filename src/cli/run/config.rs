@@ -217,6 +217,8 @@ rules: r
 templates: t
 installation: i
 namespace: n
+rule-configmaps: true
+rollout-rate: 5
 address: none
 leader-elect: true
 lease-duration: 30s
