@@ -441,7 +441,8 @@ pub(crate) async fn the_shards_of_a_killed_replica_go_to_the_others() {
         assert!(objects > 0.0 && objects < 80.0, "{objects} of 120 children");
         cached += objects;
     }
-    assert!((cached - 120.0).abs() < 0.5, "{cached}: each child is in one cache");
+    // Each process also has the record of its rule.
+    assert!((cached - 123.0).abs() < 0.5, "{cached}: each child is in one cache");
 
     let all = names(200);
     scene.parents_are(&all, 1).await;
