@@ -21,6 +21,7 @@ pub mod path;
 pub mod problem;
 pub mod queue;
 pub mod ready;
+pub mod reason;
 pub mod reconcile;
 pub mod record;
 pub mod refusal;
