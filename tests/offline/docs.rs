@@ -20,6 +20,7 @@
 mod blocks;
 mod book;
 mod command;
+mod facts;
 mod page;
 
 use page::faults;
@@ -71,7 +72,7 @@ fn a_wrong_block_is_found() {
         ("```yaml\na: [\n```", "docs/WRONG.md:1"),
         ("```yaml part\na: b: c\n```", "docs/WRONG.md:1"),
         ("```json\n{a: 1}\n```", "docs/WRONG.md:1"),
-        ("```yaml\nkind: Rule\n```", "unknown"),
+        ("```yaml\nkind: Rule\n```", "field `apiVersion` is missing"),
         (
             "```yaml\napiVersion: kubewright.io/v1alpha1\nkind: Rule\nmetadata: {name: a}\nspec:\n  parent: {apiVersion: v1, kind: Pod}\n  \
              children: [{id: a, template: no-such.yaml}]\n```",
