@@ -8,7 +8,7 @@ mod missing;
 use crate::fetch::Live;
 use crate::metrics::Metrics;
 use crate::object::{Gvk, ObjectId};
-use crate::refusal::{Class, Refusal};
+use crate::refusal::{Class, Refusal, Texts};
 use crate::render::DesiredChild;
 use crate::store::{Format, Stored};
 use crate::watch::{Kind, KindError, Kinds, Resource};
@@ -71,21 +71,27 @@ pub struct Cluster {
     /// Where what is sent is counted.
     pub metrics: Arc<Metrics>,
     /// Rights that were missing.
-    pub missing: Missing,
-    in_flight: Semaphore,
+    pub missing: Arc<Missing>,
+    in_flight: Arc<Semaphore>,
 }
 
 impl Cluster {
     /// Talks through these clients, whose own retries must be off: about objects through the first, which need not send
     /// anything while we may not write; the other one reads documents.
     pub fn new(client: Client, reader: Client, kinds: Arc<Kinds>, metrics: Arc<Metrics>) -> Self {
+        let in_flight = Arc::new(Semaphore::new(IN_FLIGHT));
+        Self { client, reader, kinds, metrics, missing: Arc::default(), in_flight }
+    }
+
+    /// The same through another client for objects; all else is shared.
+    pub fn through(&self, client: Client) -> Self {
         Self {
             client,
-            reader,
-            kinds,
-            metrics,
-            missing: Missing::default(),
-            in_flight: Semaphore::new(IN_FLIGHT),
+            reader: self.reader.clone(),
+            kinds: Arc::clone(&self.kinds),
+            metrics: Arc::clone(&self.metrics),
+            missing: Arc::clone(&self.missing),
+            in_flight: Arc::clone(&self.in_flight),
         }
     }
 
@@ -106,7 +112,7 @@ impl Cluster {
         let request = request(&resource.resource, &child.id.namespace)
             .patch(&child.id.name, &parameters(manager, force), &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(&child.gvk, child.secretive, request).await
+        self.object(&child.gvk, child.texts, request).await
     }
 
     /// A JSON patch of exactly this version of a child. The guard is a part of the patched object, since that is answered as
@@ -132,7 +138,7 @@ impl Cluster {
             .header(http::header::CONTENT_TYPE, "application/json-patch+json")
             .body(body)
             .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
-        self.object(&child.gvk, child.secretive, request).await
+        self.object(&child.gvk, child.texts, request).await
     }
 
     /// Server-side apply to an object that exists, whatever it is.
@@ -147,22 +153,22 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .patch(&live.id.name, &parameters(manager, false), &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(&gvk, gvk.is_secret(), request).await
+        self.object(&gvk, Texts::about(&gvk, false), request).await
     }
 
-    /// Server-side apply of an object's status. `secretive`: a value of a Secret may be in it.
+    /// Server-side apply of an object's status.
     pub async fn apply_status(
         &self,
         (gvk, id): (&Gvk, &ObjectId),
         body: &Value,
         manager: &str,
-        secretive: bool,
+        texts: Texts,
     ) -> Result<Arc<Stored>, Refusal> {
         let resource = self.resource(gvk).await?;
         let request = request(&resource.resource, &id.namespace)
             .patch_subresource("status", &id.name, &parameters(manager, true), &Patch::Apply(body))
             .map_err(kube::Error::BuildRequest)?;
-        let answer = self.object(gvk, secretive, request).await?;
+        let answer = self.object(gvk, texts, request).await?;
         self.metrics.wrote("patch", &gvk.group_kind(), "status");
         Ok(answer)
     }
@@ -178,7 +184,7 @@ impl Cluster {
         let request = request(&resource.resource, &id.namespace)
             .get(&id.name, &GetParams::default())
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, gvk.is_secret(), request).await
+        self.object(gvk, Texts::about(gvk, false), request).await
     }
 
     /// Whether the server would take a child if it did not exist: a dry run. That the name is taken is no objection.
@@ -190,7 +196,7 @@ impl Cluster {
         let request = request(&resource.resource, &child.id.namespace)
             .create(&parameters, body)
             .map_err(kube::Error::BuildRequest)?;
-        match self.object(&child.gvk, child.secretive, request).await {
+        match self.object(&child.gvk, child.texts, request).await {
             Ok(_) | Err(Refusal { class: Class::Stale, .. }) => Ok(()),
             Err(refusal) => Err(refusal),
         }
@@ -222,7 +228,7 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .patch(&live.id.name, &PatchParams::default(), &Patch::Merge(&patch))
             .map_err(kube::Error::BuildRequest)?;
-        self.object(&gvk, gvk.is_secret(), request).await
+        self.object(&gvk, Texts::about(&gvk, false), request).await
     }
 
     /// Deletes exactly this object in exactly this version; what depends on it goes in the background.
@@ -240,7 +246,7 @@ impl Cluster {
         let request = request(&resource.resource, &live.id.namespace)
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
-        let reading = reading(gvk.is_secret());
+        let reading = reading(Texts::about(&gvk, false));
         let answer = self.call::<Box<RawValue>>(&self.client, request, reading).await?;
         Ok(Deleted::read(&answer, &gvk, &live.stored.uid))
     }
@@ -266,11 +272,11 @@ impl Cluster {
     async fn object(
         &self,
         gvk: &Gvk,
-        secretive: bool,
+        texts: Texts,
         request: http::Request<Vec<u8>>,
     ) -> Result<Arc<Stored>, Refusal> {
         let raw: Result<Box<RawValue>, Refusal> =
-            self.call(&self.client, request, reading(secretive)).await;
+            self.call(&self.client, request, reading(texts)).await;
         if let Err(Refusal { class: Class::NotServed, .. }) = raw {
             // It may come back as something else: in another scope, under another plural.
             self.kinds.forget(gvk);
@@ -316,8 +322,11 @@ fn request(resource: &Resource, namespace: &str) -> Request {
 }
 
 /// How a refusal is read: the server's texts about what holds values of Secrets may quote them.
-fn reading(secretive: bool) -> fn(kube::Error) -> Refusal {
-    if secretive { |error| Refusal::of_secret(&error) } else { Refusal::from }
+fn reading(texts: Texts) -> fn(kube::Error) -> Refusal {
+    match texts {
+        Texts::Shown => Refusal::from,
+        Texts::Hidden => |error| Refusal::read(&error, Texts::Hidden),
+    }
 }
 
 fn unreadable() -> Refusal {

@@ -12,12 +12,14 @@ mod records;
 mod retire;
 mod rollout;
 mod rules;
+mod shards;
 mod sight;
 mod turn;
 mod vanished;
 
 pub use look::Readiness;
 pub use rollout::Progress;
+pub use shards::MOST_SHARDS;
 
 use crate::cluster::Cluster;
 use crate::event::Teller;
@@ -36,6 +38,7 @@ use futures::FutureExt;
 use guard::Passing;
 use kube::Client;
 use records::Records;
+use shards::{Run, Shards};
 use sight::Sight;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
@@ -68,7 +71,7 @@ pub struct Options {
     pub namespace: Option<String>,
     /// So many parents may change in a second because their rule did.
     pub rollout_rate: u32,
-    /// Whether passes begin only with [`Controller::lead`]: until then caches are filled, and nothing is written.
+    /// Whether passes begin only with [`Controller::lead`]: until then nothing is written.
     pub waits_to_lead: bool,
     /// How long a parent must be missing before its children go that nothing else takes away.
     pub vanished_after: Duration,
@@ -90,7 +93,11 @@ impl Default for Options {
 
 /// Runs rules against one API server.
 pub struct Controller {
+    /// For what is no object's business, and for documents.
     cluster: Cluster,
+    /// Of each shard.
+    writers: Vec<Writer>,
+    shards: Arc<Shards>,
     watches: Watches,
     queue: Arc<Queue<Key>>,
     options: Options,
@@ -102,12 +109,17 @@ pub struct Controller {
     memories: Mutex<HashMap<Key, Remembered>>,
     reports: Mutex<BTreeMap<Key, Report>>,
     changed: Notify,
-    teller: Arc<Teller>,
     vanished: vanished::Vanished,
     records: Option<Records>,
     /// Hears of records that somebody else changed.
     _heard: Option<Subscription>,
     metrics: Arc<Metrics>,
+}
+
+/// What the passes of a shard send, and tell.
+struct Writer {
+    cluster: Cluster,
+    teller: Arc<Teller>,
 }
 
 /// What is kept of a parent between passes.
@@ -130,33 +142,42 @@ pub struct Running {
 impl Controller {
     /// Without rules and at rest. The client is best made by [`crate::watch::client`].
     pub fn new(client: Client, options: Options) -> Arc<Self> {
-        Self::with_writer(client.clone(), client, options, Arc::default())
+        Self::with_writers(client.clone(), vec![client], options, Arc::default())
     }
 
-    /// The same with another client for all that only a leader sends ([`crate::lease::guarded`] makes one), and numbers of
-    /// somebody else.
-    pub fn with_writer(
+    /// The same with other clients for all that only the leader of a shard sends, one for each shard
+    /// ([`crate::lease::guarded`] makes them), and numbers of somebody else.
+    pub fn with_writers(
         client: Client,
-        writer: Client,
+        writers: Vec<Client>,
         options: Options,
         metrics: Arc<Metrics>,
     ) -> Arc<Self> {
         let kinds = Arc::new(Kinds::new(client.clone()));
-        let teller = Teller::new(writer.clone(), &options.installation);
-        let queue = Arc::new(Queue::default());
-        if options.waits_to_lead {
-            queue.rest();
+        let cluster = Cluster::new(client.clone(), client.clone(), kinds, Arc::clone(&metrics));
+        let shards = Shards::new(writers.len());
+        if !options.waits_to_lead {
+            (0..shards.count()).for_each(|shard| {
+                shards.watch(shard);
+                shards.begin(shard);
+            });
         }
-        let index = Arc::new(owner_keys_of);
-        let watches = Watches::new(client.clone(), Some(index), Arc::clone(&metrics));
+        let writer = |client: Client| Writer {
+            cluster: cluster.through(client.clone()),
+            teller: Teller::new(client, &options.installation),
+        };
+        let writers = writers.into_iter().take(shards.count()).map(writer).collect();
+        let watches = Watches::new(client, Some(Arc::new(owner_keys_of)), Arc::clone(&metrics));
         let records = options.namespace.as_deref();
         let records = records.map(|own| Records::new(&watches, own, &options.installation));
         Arc::new_cyclic(|controller| Self {
             _heard: records.as_ref().map(|records| hear(records, Weak::clone(controller))),
             records,
-            cluster: Cluster::new(writer, client, kinds, Arc::clone(&metrics)),
+            writers,
+            shards: Arc::new(shards),
+            cluster,
             watches,
-            queue,
+            queue: Arc::default(),
             options,
             rules: Mutex::default(),
             kept: Mutex::default(),
@@ -164,7 +185,6 @@ impl Controller {
             memories: Mutex::default(),
             reports: Mutex::default(),
             changed: Notify::new(),
-            teller,
             metrics,
             vanished: vanished::Vanished::default(),
         })
@@ -178,7 +198,9 @@ impl Controller {
             workers.spawn(async move { controller.work().await });
         }
         let mut telling = JoinSet::new();
-        telling.spawn(Arc::clone(&self.teller).run());
+        for writer in &self.writers {
+            telling.spawn(Arc::clone(&writer.teller).run());
+        }
         let controller = Arc::clone(self);
         let rights = tokio::spawn(async move { controller.watch_rights().await }).abort_handle();
         Running { controller: Arc::clone(self), workers, telling, rights }
@@ -201,7 +223,7 @@ impl Controller {
         loop {
             let attached: Vec<_> = lock(&self.rules).values().cloned().collect();
             let depth = self.queue.depth();
-            let idle = depth.waiting + depth.running + depth.owed + self.teller.pending() == 0;
+            let idle = depth.waiting + depth.running + depth.owed + self.events_pending() == 0;
             let idle = idle && !self.is_retiring();
             if idle && attached.iter().all(|attached| attached.is_ready()) {
                 return;
@@ -223,7 +245,7 @@ impl Controller {
 
     /// Who tells Events.
     pub fn teller(&self) -> Arc<Teller> {
-        Arc::clone(&self.teller)
+        Arc::clone(&self.any_writer().teller)
     }
 
     /// When a right comes that was missing, every parent gets a pass: whatever it was refused is tried again.
@@ -240,12 +262,14 @@ impl Controller {
         while let Some(key) = self.queue.next().await {
             let attached = lock(&self.rules).get(&key.rule).cloned();
             // A rule that is being attached sees half of what there is; every parent gets a pass when it is done.
-            let Some(attached) = attached.filter(|attached| attached.is_ready()) else {
+            let attached = attached.filter(|attached| attached.is_ready());
+            // What became somebody else's while it waited is not ours to do.
+            let (Some(attached), Some(run)) = (attached, self.shards.run(&key.parent)) else {
                 self.queue.done(&key, Again::No);
                 continue;
             };
             let begun = Instant::now();
-            let pass = AssertUnwindSafe(self.pass(&key, &attached)).catch_unwind().await;
+            let pass = AssertUnwindSafe(self.pass(&key, &attached, &run)).catch_unwind().await;
             let panicked = pass.is_err();
             let next = pass.unwrap_or_else(|_| {
                 tracing::error!(rule = %key.rule, parent = %key.parent, "a pass panicked, which is a bug");
@@ -258,6 +282,10 @@ impl Controller {
                 Next { .. } => PassOutcome::Done,
             };
             attached.metrics.passed(outcome, begun.elapsed());
+            if !run.is_current() {
+                self.queue.done(&key, Again::No);
+                continue;
+            }
             if let Some((delay, lane)) = next.look {
                 self.queue.add_after(key.clone(), delay, lane);
             }
@@ -265,18 +293,32 @@ impl Controller {
         }
     }
 
-    async fn pass(&self, key: &Key, attached: &Attached) -> Next {
+    /// What the parents of its shard are written through.
+    fn writer(&self, parent: &ObjectId) -> &Writer {
+        &self.writers[self.shards.of(parent)]
+    }
+
+    /// What is ours to write through, whatever it is about.
+    fn any_writer(&self) -> &Writer {
+        &self.writers[self.shards.first_owned().unwrap_or_default()]
+    }
+
+    fn events_pending(&self) -> usize {
+        self.writers.iter().map(|writer| writer.teller.pending()).sum()
+    }
+
+    async fn pass(&self, key: &Key, attached: &Attached, run: &Run<'_>) -> Next {
         if let Err(error) = self.remember_rule(attached).await {
             tracing::warn!(rule = %key.rule, %error, "the rule's record cannot be written, which comes first");
             return Next::FAILED;
         }
-        let next = self.pass_of(key, attached).await;
+        let next = self.pass_of(key, attached, run).await;
         self.settle_rule(attached).await;
         next
     }
 
-    async fn pass_of(&self, key: &Key, attached: &Attached) -> Next {
-        let Some(sight) = Sight::of(attached, &key.parent) else {
+    async fn pass_of(&self, key: &Key, attached: &Attached, run: &Run<'_>) -> Next {
+        let Some(sight) = Sight::of(self, attached, &key.parent) else {
             attached.wants(&key.parent, Vec::new());
             attached.is_interested(&key.parent, Interests::default());
             attached.edits(&key.parent, &BTreeSet::new());
@@ -285,6 +327,7 @@ impl Controller {
             return vanished::look(self, attached, key).await;
         };
         self.vanished.forget(key);
+        let writer = self.writer(&key.parent);
         let passing = Passing::new(self, attached, &sight.parent);
         let gate = passing.as_ref().map(|passing| passing as &dyn Gate);
         let interested = |objects: &BTreeSet<ObjectId>| attached.edits(&key.parent, objects);
@@ -296,7 +339,9 @@ impl Controller {
             passing.ended(&ended);
         }
         if ended.deferred {
-            lock(&self.memories).insert(key.clone(), Remembered { memory, counted });
+            if run.is_current() {
+                lock(&self.memories).insert(key.clone(), Remembered { memory, counted });
+            }
             return ended.next;
         }
         attached.wants(&key.parent, ended.taken);
@@ -306,10 +351,13 @@ impl Controller {
         if ended.told {
             self.tell_others(key);
         }
-        self.teller.tell(ended.events);
+        writer.teller.tell(ended.events);
         let counts = Counted::new(&attached.metrics, ended.report.as_ref(), ended.contested);
         drop(counted);
-        self.keep(key, Remembered { memory, counted: counts }, ended.report);
+        // If somebody else may have written meanwhile, nothing of this is worth remembering.
+        if run.is_current() {
+            self.keep(key, Remembered { memory, counted: counts }, ended.report);
+        }
         ended.next
     }
 
@@ -374,9 +422,11 @@ impl Running {
         let in_time = tokio::time::timeout(time, finished).await.is_ok();
         let left = if in_time { 0 } else { self.controller.queue.depth().running };
         self.workers.shutdown().await;
-        self.controller.teller.end();
+        for writer in &self.controller.writers {
+            writer.teller.end();
+        }
         // Whatever is not sent in time is not worth waiting for.
-        let told = self.telling.join_next();
+        let told = async { while self.telling.join_next().await.is_some() {} };
         drop(tokio::time::timeout(Duration::from_secs(2), told).await);
         left
     }

@@ -66,15 +66,17 @@ impl Inputs {
         self.by_id.get(id)
     }
 
-    /// The first of these that reads an input which is not there. It has to be waited for even where a template would make do
+    /// The first of these that reads an input which is not there, and why it is not. It has to be waited for even where a template would make do
     /// without: `default` stands in for a field that an object does not have, and must not for an object that was lost, or
     /// cannot be seen for a moment.
     pub fn missing_among<'r>(&self, reads: impl IntoIterator<Item = &'r Read>) -> Option<String> {
-        let missing = |read: &&Read| {
-            let [root, id, ..] = read.path.as_slice() else { return false };
-            root == "inputs" && matches!(self.get(id), Some(Input::Missing(_)))
-        };
-        reads.into_iter().find(missing).map(|read| read.path.join("."))
+        reads.into_iter().find_map(|read| {
+            let [root, id, ..] = read.path.as_slice() else { return None };
+            match self.get(id).filter(|_| root == "inputs") {
+                Some(Input::Missing(why)) => Some(format!("{}: {why}", read.path.join("."))),
+                _ => None,
+            }
+        })
     }
 
     /// `inputs` as templates see it.

@@ -172,7 +172,10 @@ impl Metrics {
     pub fn page(&self, now: &Snapshot) -> String {
         let mut page = Page::default();
         page.family(&family::BUILD_INFO).sample(&[env!("CARGO_PKG_VERSION")], 1);
-        page.single(&family::LEADER, u8::from(now.leads));
+        let mut samples = page.family(&family::LEADER);
+        for (shard, leads) in now.leads.iter().enumerate() {
+            samples.sample(&[&shard.to_string()], u8::from(*leads));
+        }
         let mut samples = page.family(&family::LEASE_CHANGES);
         for (change, counter) in LEASE_CHANGES.iter().zip(&self.lease_changes) {
             samples.sample(&[change], counter.get());
@@ -202,12 +205,11 @@ impl Metrics {
         for (rule, metrics) in &rules {
             samples.histogram(&[rule], &metrics.durations);
         }
-        let gauges: [(_, fn(&RuleMetrics) -> &[Gauge; 3]); 2] =
-            [(&family::PARENTS, |rule| &rule.parents), (&family::CHILDREN, |rule| &rule.children)];
-        for (family, gauges) in gauges {
+        for (family, of_children) in [(&family::PARENTS, false), (&family::CHILDREN, true)] {
             let mut samples = page.family(family);
             for (rule, metrics) in &rules {
-                for (state, gauge) in STATES.iter().zip(gauges(metrics)) {
+                let gauges = if of_children { &metrics.children } else { &metrics.parents };
+                for (state, gauge) in STATES.iter().zip(gauges) {
                     samples.sample(&[rule, state], gauge.get());
                 }
             }
@@ -271,8 +273,8 @@ fn of_queue(page: &mut Page, now: &Snapshot) {
 
 /// What can be seen at any time, and is not counted before.
 pub struct Snapshot {
-    /// Whether we may write.
-    pub leads: bool,
+    /// Of each shard whether we may write.
+    pub leads: Vec<bool>,
     /// Rules whose first lists are in.
     pub rules_ready: usize,
     /// Rules that are not there yet.
@@ -304,7 +306,7 @@ mod tests {
     fn snapshot() -> Snapshot {
         let depth = Depth { waiting: 0, running: 0, delayed: 0, owed: 0, oldest: Duration::ZERO };
         Snapshot {
-            leads: true,
+            leads: vec![true],
             rules_ready: 1,
             rules_attaching: 0,
             in_flight: 0,

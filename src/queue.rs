@@ -11,8 +11,7 @@
 //!    counts.
 //! 4. A failed key comes back by itself, later after each failure; adding it brings it back at once and forgives nothing.
 //!    Only a run that did not fail does.
-//! 5. A queue at rest ([`Queue::rest`]) takes in nothing and hands out nothing; what waited is forgotten.
-//! 6. A key that is neither waiting, running nor failed takes no memory.
+//! 5. A key that is neither waiting, running nor failed takes no memory.
 
 mod backoff;
 mod lanes;
@@ -73,7 +72,6 @@ struct State<K> {
     tickets: u64,
     running: usize,
     closed: bool,
-    resting: bool,
 }
 
 /// What is known of one key. At least one field is set, or the key is forgotten.
@@ -104,7 +102,6 @@ impl<K> Queue<K> {
             tickets: 0,
             running: 0,
             closed: false,
-            resting: false,
         };
         Self {
             state: Mutex::new(state),
@@ -125,22 +122,14 @@ impl<K> Queue<K> {
         {
             let mut state = self.state();
             state.closed = true;
-            state.forget();
+            state.forget(|_| true);
         }
         self.wake.notify_waiters();
     }
 
-    /// Takes in nothing and hands out nothing until [`Queue::resume`]; whoever resumes it knows what is to be looked at. Runs
-    /// that have begun end as usual.
-    pub fn rest(&self) {
-        let mut state = self.state();
-        state.resting = true;
-        state.forget();
-    }
-
-    /// Goes on, with nothing in it.
-    pub fn resume(&self) {
-        self.state().resting = false;
+    /// Forgets such keys, as far as they wait; those that run are not added again when they are done.
+    pub fn forget(&self, is_such: impl Fn(&K) -> bool) {
+        self.state().forget(is_such);
     }
 
     /// Of each lane how many keys wait, and how long the first one has.
@@ -218,12 +207,18 @@ impl<K: Clone + Eq + Hash> Queue<K> {
 }
 
 impl<K> State<K> {
-    /// Everything but what runs.
-    fn forget(&mut self) {
-        self.lanes.clear();
-        self.timers.clear();
-        self.keys.retain(|_, entry| {
-            (entry.place, entry.timer) = (None, None);
+    fn forget(&mut self, is_such: impl Fn(&K) -> bool) {
+        let (lanes, timers) = (&mut self.lanes, &mut self.timers);
+        self.keys.retain(|key, entry| {
+            if !is_such(key) {
+                return true;
+            }
+            if let Some(place) = entry.place.take() {
+                lanes.remove(place);
+            }
+            if let Some((at, ticket, _)) = entry.timer.take() {
+                timers.remove(&(at, ticket));
+            }
             entry.running.is_some()
         });
     }
@@ -236,7 +231,7 @@ impl<K> State<K> {
 
 impl<K: Clone + Eq + Hash> State<K> {
     fn add(&mut self, key: K, lane: Lane) {
-        if self.closed || self.resting {
+        if self.closed {
             return;
         }
         let entry = self.keys.entry(key.clone()).or_default();
@@ -258,7 +253,7 @@ impl<K: Clone + Eq + Hash> State<K> {
     }
 
     fn add_at(&mut self, key: K, at: Instant, mut lane: Lane) {
-        if self.closed || self.resting {
+        if self.closed {
             return;
         }
         let entry = self.keys.entry(key.clone()).or_default();
@@ -312,7 +307,7 @@ impl<K: Clone + Eq + Hash> State<K> {
             Again::Failed if lane == Lane::Finish => Some((backoff(entry.failures), Lane::Drift)),
             Again::Failed => Some((backoff(entry.failures), lane)),
         };
-        if self.closed || self.resting {
+        if self.closed {
             self.keys.remove(key);
         } else if let Some(place) = entry.place {
             // A run is due anyway, and will say itself when to look again.

@@ -15,7 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The record of one rule.
@@ -30,6 +30,9 @@ pub struct Record {
     pub version: String,
     /// The last version that every parent has seen.
     pub settled: String,
+    /// The version that the parents of each shard have seen, while not all shards have seen the same: `2/3` is the last of three.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settled_shards: BTreeMap<String, String>,
     /// Kinds of which it may have created objects.
     pub children: BTreeSet<Kind>,
     /// Kinds of which it may have edited objects.
@@ -97,12 +100,33 @@ impl Record {
             identity: rule.identity.to_string(),
             version: version(rule),
             settled: String::new(),
+            settled_shards: BTreeMap::new(),
             children: children.iter().map(Kind::from).collect(),
             targets: targets.iter().map(Kind::from).collect(),
             withheld: Vec::new(),
             source: Some(Saved::of(rule)),
             allowed: None,
         }
+    }
+
+    /// These shards out of so many have seen a version.
+    #[must_use]
+    pub fn settle(
+        mut self,
+        version: &str,
+        shards: impl Iterator<Item = usize>,
+        count: usize,
+    ) -> Self {
+        let key = |shard: usize| format!("{shard}/{count}");
+        for shard in shards {
+            self.settled_shards.insert(key(shard), version.to_owned());
+        }
+        let has = |shard: usize| self.settled_shards.get(&key(shard)).is_some_and(|v| v == version);
+        if (0..count).all(has) {
+            self.settled = version.to_owned();
+            self.settled_shards.clear();
+        }
+        self
     }
 
     /// The parts of the `ConfigMap` that are ours to write.
@@ -157,6 +181,17 @@ mod tests {
             assert_eq!((again.hash, &again.identity), (rule.hash, &rule.identity));
             assert_eq!(again.place.source.name, rule.place.source.name);
         }
+    }
+
+    #[test]
+    fn a_version_is_settled_when_every_shard_has_seen_it() {
+        let record = Record::default().settle("a", [0, 2].into_iter(), 3);
+        assert_eq!((record.settled.as_str(), record.settled_shards.len()), ("", 2));
+        let other = record.clone().settle("b", [1].into_iter(), 3);
+        assert_eq!(other.settled, "", "the others have seen another one");
+        let record = record.settle("a", [1].into_iter(), 3);
+        assert_eq!((record.settled.as_str(), record.settled_shards.len()), ("a", 0));
+        assert_eq!(Record::default().settle("a", [0].into_iter(), 1).settled, "a");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! In: an error of the client. Out: a [`Refusal`] whose class says what to do about it, and whose text is stable
 //! (no request ids, versions or times), so that it can stand in a condition. Never here: retrying.
 
+use crate::object::Gvk;
 use regex::Regex;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -86,19 +87,22 @@ impl From<kube::Error> for Refusal {
 }
 
 /// Whether the server's own words may be shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Texts {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Texts {
+    /// They may.
     Shown,
     /// They may quote values of a Secret: only fields and reasons are told.
     Hidden,
 }
 
-impl Refusal {
-    /// An answer about a Secret: the server's text may quote values, so that only fields and reasons are told.
-    pub fn of_secret(error: &kube::Error) -> Self {
-        Self::read(error, Texts::Hidden)
+impl Texts {
+    /// About an object of a kind, for a rule that reveals Secrets or does not.
+    pub fn about(gvk: &Gvk, reveal: bool) -> Self {
+        if gvk.is_secret() || reveal { Self::Hidden } else { Self::Shown }
     }
+}
 
+impl Refusal {
     /// The version in which somebody's entry of managedFields speaks although it is not served any more, if that is why an
     /// apply was refused.
     pub fn dead_version(&self) -> Option<&str> {
@@ -111,7 +115,8 @@ impl Refusal {
         Self { class: Class::Stale, message: message.to_owned() }
     }
 
-    fn read(error: &kube::Error, texts: Texts) -> Self {
+    /// An answer about something. Where the server's text may quote values of Secrets, only fields and reasons are told.
+    pub fn read(error: &kube::Error, texts: Texts) -> Self {
         match error {
             kube::Error::Api(status) => {
                 let details = status.details.as_ref();

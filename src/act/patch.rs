@@ -8,7 +8,7 @@ use super::{Done, Trouble, Write, with_uid, write};
 use crate::cluster::Cluster;
 use crate::compare::{Action, Memo, Plan, Planned, Reason, differs, memo_of};
 use crate::fetch::{Edited, Live, Owner};
-use crate::refusal::{Class, Refusal};
+use crate::refusal::{Class, Refusal, Texts};
 use crate::render::patch::as_json;
 use crate::render::{DesiredPatch, Operation, Place};
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ async fn one(
     let (child, live) = (&patch.wanted, &patch.live);
     let (action, memo) = match &patch.operations {
         _ if live.stored.terminating => return Ok(Done::WaitingGone),
-        Some(operations) => (judge_operations(operations, live, child.secretive)?, None),
+        Some(operations) => (judge_operations(operations, live, child.texts)?, None),
         None => {
             let memo = known.memo.as_ref();
             differs(child, live, memo, &patch.manager, patch.marked())
@@ -132,14 +132,17 @@ async fn one(
 fn judge_operations(
     operations: &[Operation],
     live: &Live,
-    secretive: bool,
+    texts: Texts,
 ) -> Result<Action, Trouble> {
     let object = live.value();
     let there = |operation: &Operation| object.pointer(&operation.path) == Some(&operation.value);
     let asked = operations.iter().filter(|operation| operation.is_test());
     if let Some(failed) = asked.into_iter().find(|operation| !there(operation)) {
         // It stands in conditions and Events.
-        let value = if secretive { "as tested".into() } else { failed.value.to_string() };
+        let value = match texts {
+            Texts::Hidden => "as tested".into(),
+            Texts::Shown => failed.value.to_string(),
+        };
         return Err(Trouble::Unseen(format!("`{}` is not {value} yet", failed.path)));
     }
     let done = operations.iter().filter(|operation| !operation.is_test()).all(there);
@@ -193,11 +196,12 @@ mod tests {
         let why = |kind: &str| {
             let object = json!({"metadata": {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "7"},
                 "data": {"k": "x"}});
-            let format = Format::new(&Gvk::parse("v1", kind).unwrap(), true);
+            let gvk = Gvk::parse("v1", kind).unwrap();
+            let format = Format::new(&gvk, true);
             let live = Live::new(Arc::new(format.read(&object.to_string()).unwrap()));
             let value = json!("hunter2");
             let test = Operation { op: "test", path: "/data/k".into(), value };
-            match judge_operations(&[test], &live, kind == "Secret") {
+            match judge_operations(&[test], &live, Texts::about(&gvk, false)) {
                 Err(Trouble::Unseen(why)) => why,
                 other => format!("{other:?}"),
             }

@@ -282,7 +282,7 @@ mod tests {
             ignored: Ignored::default(),
             free: false,
             generates: false,
-            secretive: false,
+            texts: crate::refusal::Texts::Shown,
             lost: false,
             policies: Policies::default(),
         }

@@ -77,7 +77,7 @@ async fn serve(arguments: &RunArguments, terminal: &mut Terminal) -> Result<Exit
     beside.spawn(levels().map_err(no_signals)?);
     let replica = Replica::new(arguments, &config).map_err(no_client)?;
     let controller = Arc::clone(&replica.controller);
-    let subject = Arc::new(Subject::new(Arc::clone(&controller), replica.gate.clone()));
+    let subject = Arc::new(Subject::new(Arc::clone(&controller), replica.gates.clone()));
     if let Some(wanted) = arguments.address.0 {
         let (listener, address) = serve::listen(wanted).await.map_err(|error| {
             format!("--address {wanted}: {error}. Another one, or `none`, would do")

@@ -39,7 +39,10 @@ pub(super) struct Attached {
     /// Declared status fields that the shape has no place for.
     lacking: Mutex<BTreeMap<GroupKind, BTreeSet<String>>>,
     parents: Mutex<Vec<Hold>>,
-    children: Mutex<Vec<Hold>>,
+    /// Of each shard that is watched, by its number.
+    children: Mutex<BTreeMap<usize, Vec<Hold>>>,
+    /// The kinds of children that are served.
+    served: Mutex<Vec<Arc<Kind>>>,
     /// Kinds of children that are not watched yet, each as a cache that knows nothing.
     missing: Mutex<BTreeMap<Gvk, ChildCache>>,
     /// The watches of inputs, by the position of the input.
@@ -104,7 +107,7 @@ pub(super) fn attach(
     target_kinds.extend(before.iter().flat_map(|before| before.target_kinds.iter().cloned()));
     target_kinds.extend(recorded(|record| &record.targets));
     let attached = Arc::new(Attached {
-        ear: Arc::new(Ear::new(&rule, &controller.queue, &guard)),
+        ear: Arc::new(Ear::new(&rule, controller, &guard)),
         metrics: controller.metrics.rule(&rule.name),
         rule,
         shapes: Mutex::default(),
@@ -112,6 +115,7 @@ pub(super) fn attach(
         lacking: Mutex::default(),
         parents: Mutex::default(),
         children: Mutex::default(),
+        served: Mutex::default(),
         missing: Mutex::default(),
         inputs: Mutex::default(),
         namespaces: Mutex::default(),
@@ -169,9 +173,64 @@ impl Attached {
         stores.find_map(|store| Some((Arc::clone(store), store.get(id)?)))
     }
 
-    pub(super) fn children(&self) -> Vec<ChildCache> {
-        let watched: Vec<_> = lock(&self.children).iter().map(Hold::cache).collect();
+    /// Where the children of a shard's parents are.
+    pub(super) fn children(&self, shard: usize) -> Vec<ChildCache> {
+        let watched = lock(&self.children);
+        let watched: Vec<_> = watched.get(&shard).into_iter().flatten().map(Hold::cache).collect();
         watched.into_iter().chain(lock(&self.missing).values().cloned()).collect()
+    }
+
+    /// Where the children of all parents are whose shards are watched.
+    pub(super) fn all_children(&self) -> Vec<ChildCache> {
+        let watched = lock(&self.children);
+        let watched: Vec<_> = watched.values().flatten().map(Hold::cache).collect();
+        watched.into_iter().chain(lock(&self.missing).values().cloned()).collect()
+    }
+
+    /// Whether the lists of all children are complete, as far as their kinds are served.
+    pub(super) fn sees_all_children(&self) -> bool {
+        lock(&self.children).values().flatten().all(|hold| hold.watch.store().synced())
+    }
+
+    /// Watches the children of every shard that is to be watched, as far as their kinds are served. Gives what is new.
+    pub(super) fn watch_children(&self, controller: &Controller) -> Vec<Watch> {
+        let (shards, installation) = (&controller.shards, &controller.options.installation);
+        let served = lock(&self.served).clone();
+        let mut new = Vec::new();
+        for shard in shards.watched() {
+            let selector = shards.selector(installation, shard);
+            for key in served.iter().flat_map(|kind| self.keys(kind, Some(&selector))) {
+                new.extend(self.watch_child(controller, shard, &key));
+            }
+        }
+        new
+    }
+
+    /// Nothing is locked while it subscribes: a subscriber is called then.
+    fn watch_child(&self, controller: &Controller, shard: usize, key: &WatchKey) -> Option<Watch> {
+        let is_held = |children: &BTreeMap<usize, Vec<Hold>>| {
+            let mut holds = children.get(&shard).into_iter().flatten();
+            holds.any(|hold| hold.watch.key() == key)
+        };
+        if is_held(&lock(&self.children)) {
+            return None;
+        }
+        let hold = self.listen(controller.watches.watch(key.clone()), Ear::child);
+        let mut children = lock(&self.children);
+        if is_held(&children) {
+            // Somebody was faster; ours goes when nothing is locked any more.
+            drop(children);
+            return None;
+        }
+        let watch = hold.watch.clone();
+        children.entry(shard).or_default().push(hold);
+        Some(watch)
+    }
+
+    /// Lets go of the children of a shard.
+    pub(super) fn ignore_children(&self, shard: usize) {
+        let held = lock(&self.children).remove(&shard);
+        drop(held);
     }
 
     pub(super) fn scopes(&self) -> Arc<Scopes> {
@@ -334,17 +393,18 @@ impl Attached {
     /// Kinds of which there are objects that carry a mark of this rule, or may be.
     pub(super) fn kinds_with_objects(&self) -> Vec<Gvk> {
         let of_rule = |stored: &Arc<Stored>| {
-            let mark = Mark::parse(&stored.annotation(annotation::CHILD)?)?;
-            (*mark.rule == *self.rule.identity).then_some(())
+            let mark = stored.annotation(annotation::CHILD).as_deref().and_then(Mark::parse);
+            mark.is_some_and(|mark| *mark.rule == *self.rule.identity)
         };
-        let caches = self.children();
+        let watched = lock(&self.children);
+        let holds = || watched.values().flatten();
+        let unlisted = lock(&self.missing);
         let may_have = |gvk: &&Gvk| {
-            let kind = gvk.group_kind();
-            let of_kind = caches.iter().filter(|cache| **cache.store.format().kind() == kind);
-            of_kind.into_iter().any(|cache| {
-                cache.trouble.is_some()
-                    || cache.store.all().iter().any(|one| of_rule(one).is_some())
-            })
+            let of_kind = holds().filter(|hold| hold.watch.key().resource.gvk == **gvk);
+            unlisted.contains_key(*gvk)
+                || of_kind.into_iter().any(|hold| {
+                    !hold.watch.store().synced() || hold.watch.store().all().iter().any(of_rule)
+                })
         };
         self.kinds.iter().filter(may_have).cloned().collect()
     }
@@ -370,10 +430,11 @@ impl Attached {
     }
 
     fn watches(&self) -> Vec<Watch> {
-        let of = |holds: &Mutex<Vec<Hold>>| -> Vec<Watch> {
-            lock(holds).iter().map(|hold| hold.watch.clone()).collect()
-        };
-        let mut watches = [of(&self.parents), of(&self.children)].concat();
+        let mut watches: Vec<Watch> =
+            lock(&self.parents).iter().map(|hold| hold.watch.clone()).collect();
+        let children = lock(&self.children);
+        watches.extend(children.values().flatten().map(|hold| hold.watch.clone()));
+        drop(children);
         let inputs = lock(&self.inputs);
         watches.extend(inputs.values().flatten().map(|hold| hold.watch.clone()));
         let targets = lock(&self.targets);

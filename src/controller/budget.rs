@@ -22,6 +22,8 @@ pub(super) struct Budget {
     /// Parents of which a deletion may come from a change of the rule or of an input.
     suspects: HashMap<ObjectId, Suspect>,
     allowed: BTreeSet<ObjectId>,
+    /// How many of them went unasked, of each child: the next ones come on top.
+    spent: BTreeMap<String, usize>,
     withheld: BTreeMap<ObjectId, Withheld>,
     /// Somebody was told that something is held back.
     told: bool,
@@ -138,7 +140,11 @@ impl Budget {
         allow: Option<&str>,
         now: Instant,
     ) -> Option<Vec<Withheld>> {
-        let too_much = |census: &Census| census.doomed.len() > FEW.max(census.objects / 10);
+        let spent = self.spent.clone();
+        let too_much = |child: &String, census: &Census| {
+            let spent = spent.get(child).copied().unwrap_or_default();
+            census.doomed.len() > FEW.max((census.objects + spent) / 10).saturating_sub(spent)
+        };
         // What was allowed once goes on being so, although less is left of it.
         let left = |census: &Census| {
             let left = census.doomed.iter().filter(|(id, _)| !self.allowed.contains(*id));
@@ -147,13 +153,16 @@ impl Budget {
         let (over, within): (Vec<_>, Vec<_>) = census
             .into_iter()
             .map(|(child, census)| (child, Census { doomed: left(&census), ..census }))
-            .partition(|(_, census)| too_much(census));
+            .partition(|(child, census)| !census.doomed.is_empty() && too_much(child, census));
         let all = over.iter().flat_map(|(_, census)| &census.doomed);
         let all: Vec<String> = all.map(|(id, uid)| format!("{id} {uid}")).collect();
         let token = format!("{:08x}", hash64(all.join("\n").as_bytes()) >> 32);
         let before = std::mem::take(&mut self.withheld);
         let mut lines = Vec::new();
-        self.allowed.extend(within.into_iter().flat_map(|(_, census)| census.doomed.into_keys()));
+        for (child, census) in within {
+            *self.spent.entry(child).or_default() += census.doomed.len();
+            self.allowed.extend(census.doomed.into_keys());
+        }
         for (child, census) in over {
             if allow == Some(token.as_str()) {
                 self.allowed.extend(census.doomed.into_keys());
@@ -182,6 +191,7 @@ impl Budget {
         self.suspects.remove(parent);
         if self.suspects.is_empty() {
             self.allowed.clear();
+            self.spent.clear();
             self.withheld.clear();
         }
     }
@@ -259,6 +269,17 @@ mod tests {
         budget.cleared(&id("parent"));
         budget.suspect([id("parent")], Cause::Rule);
         assert_eq!(budget.ask(&id("parent"), 1, &[id("0")], now), Answer::Unknown, "once");
+    }
+
+    #[test]
+    fn what_shows_little_by_little_is_counted_together() {
+        let now = Instant::now();
+        let mut budget = suspicious(Cause::Rule);
+        budget.judge(census(3, 3), None, now);
+        assert_eq!(budget.ask(&id("parent"), 1, &[id("2")], now), Answer::All);
+        budget.judge(census(9, 9), None, now);
+        assert!(matches!(budget.ask(&id("parent"), 1, &[id("8")], now), Answer::Not(_)));
+        assert_eq!(budget.ask(&id("parent"), 1, &[id("2")], now), Answer::All, "as was said");
     }
 
     #[test]

@@ -72,19 +72,33 @@ impl Guard {
 }
 
 impl Attached {
-    /// The rule begins to run: with these parents, as long as it is guarded.
-    pub(super) fn guard_parents(&self, per_second: u32) {
-        let parents = self.each_parent_stored();
+    /// Begins to guard those of the parents that become ours, if the rule or what it reads may have changed.
+    pub(super) fn guard_parents(&self, controller: &Controller, ours: &dyn Fn(&ObjectId) -> bool) {
+        let Some(records) = &controller.records else { return };
+        let mut parents = self.each_parent_stored();
+        parents.retain(|stored| ours(&stored.id));
         let ids = || parents.iter().map(|stored| stored.id.clone());
-        if self.guard.unsettled {
-            let editions = parents.iter().map(|stored| (stored.id.clone(), edition(stored)));
-            let rollout = Rollout::new(editions, per_second, Instant::now());
+        let record = records.get(&self.rule.identity);
+        let version = record::version(&self.rule);
+        let seen =
+            record.is_some_and(|record| record.settled == version && record.version == version);
+        if self.guard.unsettled && !seen {
             tracing::info!(rule = %self.rule.name, parents = parents.len(), "the rule has changed: it is rolled out");
-            *lock(&self.guard.rollout) = Some(rollout);
+            let rate = controller.options.rollout_rate;
+            let mut rollout = lock(&self.guard.rollout);
+            let rollout = rollout.get_or_insert_with(|| Rollout::new(rate, Instant::now()));
+            rollout.add(parents.iter().map(|stored| (stored.id.clone(), edition(stored))));
             lock(&self.guard.budget).suspect(ids(), Cause::Rule);
         } else if self.rule.reads_inputs() {
             // They may have changed while nobody watched.
             lock(&self.guard.budget).suspect(ids(), Cause::Input);
+        }
+    }
+
+    /// Parents that are no longer ours are looked after by somebody else.
+    pub(super) fn guard_no_longer(&self, theirs: impl Fn(&ObjectId) -> bool) {
+        if let Some(rollout) = lock(&self.guard.rollout).as_mut() {
+            rollout.let_go(theirs);
         }
     }
 
@@ -250,7 +264,7 @@ impl Controller {
 
     fn tell_on_record(&self, identity: &str, reason: Reason, note: &str) {
         let event = self.records.as_ref().and_then(|all| all.event(identity, reason, note));
-        self.teller.tell(event.into_iter().collect());
+        self.any_writer().teller.tell(event.into_iter().collect());
     }
 
     /// What a person reads on a parent: the same for all of them, and for as long as it holds.
@@ -266,12 +280,19 @@ impl Controller {
 
     /// Looks at all parents of a rule, and judges what would be deleted over all of them.
     async fn look_at_all(&self, attached: &Attached) {
+        if !attached.sees_all_children() {
+            // Who counts what is listed so far counts too little.
+            return;
+        }
         let mut census: BTreeMap<String, Census> = BTreeMap::new();
         for (at, id) in attached.each_parent().iter().enumerate() {
             if at % 16 == 15 {
                 tokio::task::yield_now().await;
             }
-            let Some(sight) = Sight::of(attached, id) else { continue };
+            if !self.shards.owns(id) {
+                continue;
+            }
+            let Some(sight) = Sight::of(self, attached, id) else { continue };
             let foreseen = foresee(&sight.scene(self, attached, &|_| false));
             for (child, object) in foreseen.objects {
                 let census = census.entry(child).or_default();
@@ -312,7 +333,7 @@ impl Controller {
             tracing::error!(rule = %attached.rule.name, "held back, since a rule or an input changed: {line}");
             self.tell_on_record(identity, Reason::DeletionWithheld, line);
         }
-        let noted = records.update(&self.cluster, identity, |before| {
+        let noted = records.update(&self.any_writer().cluster, identity, |before| {
             let now = before.cloned().unwrap_or_else(|| attached.record());
             Record { withheld: lines, ..now }
         });
@@ -328,19 +349,23 @@ impl Controller {
             return Ok(());
         }
         let unsettled = attached.guard.unsettled;
-        let update = records.update(&self.cluster, &attached.rule.identity, |before| {
-            let mut record = attached.record();
-            match before {
-                Some(before) if unsettled => record.settled.clone_from(&before.settled),
-                _ => record.settled.clone_from(&record.version),
-            }
-            if let Some(before) = before {
-                record.children.extend(before.children.iter().cloned());
-                record.targets.extend(before.targets.iter().cloned());
-                record.allowed.clone_from(&before.allowed);
-            }
-            record
-        });
+        let update =
+            records.update(&self.any_writer().cluster, &attached.rule.identity, |before| {
+                let mut record = attached.record();
+                match before {
+                    Some(before) if unsettled => {
+                        record.settled.clone_from(&before.settled);
+                        record.settled_shards.clone_from(&before.settled_shards);
+                    }
+                    _ => record.settled.clone_from(&record.version),
+                }
+                if let Some(before) = before {
+                    record.children.extend(before.children.iter().cloned());
+                    record.targets.extend(before.targets.iter().cloned());
+                    record.allowed.clone_from(&before.allowed);
+                }
+                record
+            });
         update.await?;
         attached.guard.recorded.store(true, Ordering::Relaxed);
         Ok(())
@@ -365,11 +390,12 @@ impl Controller {
         let rule = &attached.rule;
         tracing::info!(rule = %rule.name, parents, changed, failing, "every parent has seen the changed rule");
         let left = attached.kinds_with_objects();
-        let settled = records.update(&self.cluster, &rule.identity, |before| {
+        let settled = records.update(&self.any_writer().cluster, &rule.identity, |before| {
             let now = attached.record();
             let before = before.cloned().unwrap_or_else(|| now.clone());
             let own: BTreeSet<_> = rule.kinds().chain(&left).map(record::Kind::from).collect();
-            Record { settled: now.version.clone(), children: own, ..before }
+            let ours = (0..self.shards.count()).filter(|shard| self.shards.owns_shard(*shard));
+            Record { children: own, ..before }.settle(&now.version, ours, self.shards.count())
         });
         if let Err(error) = settled.await {
             tracing::warn!(rule = %rule.name, %error, "that the roll-out is over could not be noted; it is looked at once more after a restart");

@@ -34,8 +34,13 @@ impl Controller {
         &self.metrics
     }
 
-    /// What is not counted but can be seen; `leads` says whether we may write.
-    pub fn snapshot(&self, leads: bool) -> Snapshot {
+    /// How many shards there are.
+    pub fn shards(&self) -> usize {
+        self.shards.count()
+    }
+
+    /// What is not counted but can be seen; `leads` says of each shard whether we may write.
+    pub fn snapshot(&self, leads: Vec<bool>) -> Snapshot {
         let rules: Vec<_> = lock(&self.rules).values().cloned().collect();
         let ready = rules.iter().filter(|attached| attached.is_ready()).count();
         let (in_flight, in_flight_limit) = self.cluster.in_flight();
@@ -51,8 +56,8 @@ impl Controller {
             waits: self.queue.waits(),
             watches,
             caches,
-            events_pending: self.teller.pending(),
-            events_dropped: self.teller.dropped(),
+            events_pending: self.events_pending(),
+            events_dropped: self.writers.iter().map(|writer| writer.teller.dropped()).sum(),
         }
     }
 

@@ -73,7 +73,11 @@ async fn run(
 /// Takes the rule's record away, which is the last thing to do.
 async fn forgotten(controller: &Controller, rule: &Rule) -> bool {
     let Some(records) = &controller.records else { return true };
-    let removed = records.remove(&controller.cluster, &rule.identity).await;
+    if !controller.shards.owns_shard(0) {
+        // Others still let their parents go: one for all takes it away.
+        return records.get(&rule.identity).is_none();
+    }
+    let removed = records.remove(&controller.any_writer().cluster, &rule.identity).await;
     if let Err(error) = &removed {
         tracing::warn!(rule = %rule.name, %error, "the record of a rule that is gone cannot be deleted yet");
     }
@@ -88,9 +92,11 @@ async fn step(
     memory: &mut Memory,
 ) -> bool {
     let Some((parents, parent)) = attached.parent(id) else { return true };
-    let (children, scopes, targets) = (attached.children(), attached.scopes(), attached.targets());
+    let children = attached.children(controller.shards.of(id));
+    let (scopes, targets) = (attached.scopes(), attached.targets());
     let scene = Scene {
-        cluster: &controller.cluster,
+        // It sends nothing for the parents of others, who do the same for theirs.
+        cluster: &controller.writer(id).cluster,
         rule: &attached.rule,
         parent,
         parents: &parents,

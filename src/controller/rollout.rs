@@ -74,23 +74,25 @@ const FEW: usize = 2;
 const HALTED_LOOK: Duration = Duration::from_secs(15);
 
 impl Rollout {
-    /// Over these parents, each with the edition that it has now; `per_second` of them may change in a second.
-    pub(super) fn new(
-        parents: impl IntoIterator<Item = (ObjectId, u64)>,
-        per_second: u32,
-        now: Instant,
-    ) -> Self {
-        let pending = |(id, edition)| (id, Pending { edition, turn: None });
-        let pending: HashMap<_, _> = parents.into_iter().map(pending).collect();
+    /// Over no parents yet; `per_second` of them may change in a second.
+    pub(super) fn new(per_second: u32, now: Instant) -> Self {
         Self {
             pace: Duration::from_secs(1) / per_second.max(1),
-            all: pending.len(),
-            pending,
+            all: 0,
+            pending: HashMap::new(),
             watched: HashSet::new(),
             changed: 0,
             failing: HashSet::new(),
             next: now,
             told: Told::default(),
+        }
+    }
+
+    /// Over these parents too, each with the edition that it has now.
+    pub(super) fn add(&mut self, parents: impl IntoIterator<Item = (ObjectId, u64)>) {
+        for (id, edition) in parents {
+            let pending = Pending { edition, turn: None };
+            self.all += usize::from(self.pending.insert(id, pending).is_none());
         }
     }
 
@@ -149,6 +151,13 @@ impl Rollout {
         self.pending.is_empty()
     }
 
+    /// These are looked after by somebody else from now on.
+    pub(super) fn let_go(&mut self, theirs: impl Fn(&ObjectId) -> bool) {
+        self.pending.retain(|parent, _| !theirs(parent));
+        self.watched.retain(|parent| !theirs(parent));
+        self.failing.retain(|parent| !theirs(parent));
+    }
+
     /// Whether this parent has not.
     pub(super) fn is_pending(&self, parent: &ObjectId) -> bool {
         self.pending.contains_key(parent)
@@ -191,7 +200,9 @@ mod tests {
     }
 
     fn rollout(parents: usize, now: Instant) -> Rollout {
-        Rollout::new((0..parents).map(|number| (parent(number), 1)), 10, now)
+        let mut rollout = Rollout::new(10, now);
+        rollout.add((0..parents).map(|number| (parent(number), 1)));
+        rollout
     }
 
     const PACE: Duration = Duration::from_millis(100);

@@ -27,9 +27,10 @@ pub(super) struct Sight {
 
 impl Sight {
     /// Of a parent; nothing if it is gone. The parent is registered for what it reads.
-    pub(super) fn of(attached: &Attached, id: &ObjectId) -> Option<Self> {
+    pub(super) fn of(controller: &Controller, attached: &Attached, id: &ObjectId) -> Option<Self> {
         let (parents, parent) = attached.parent(id)?;
-        let (children, scopes) = (attached.children(), attached.scopes());
+        let children = attached.children(controller.shards.of(id));
+        let scopes = attached.scopes();
         let inputs = attached.inputs_of(&parent, &scopes);
         let (targets, shape) = (attached.targets(), attached.shape(&id.kind));
         Some(Self { parent, parents, children, inputs, targets, scopes, shape })
@@ -43,7 +44,7 @@ impl Sight {
         interested: &'a (dyn Fn(&BTreeSet<ObjectId>) -> bool + Sync),
     ) -> Scene<'a> {
         Scene {
-            cluster: &controller.cluster,
+            cluster: &controller.writer(&self.parent.id).cluster,
             rule: &attached.rule,
             parent: Arc::clone(&self.parent),
             parents: &self.parents,

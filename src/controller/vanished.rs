@@ -113,9 +113,11 @@ pub(super) async fn look(controller: &Controller, attached: &Attached, key: &Key
     }
     let grace = controller.options.vanished_after;
     let (missed, state) = vanished.miss(key);
-    if state != State::Gone && missed < grace {
-        let waits = state == State::Missed;
-        return if waits { Next::after(grace - missed, Lane::Drift) } else { Next::default() };
+    let rest = grace.saturating_sub(missed);
+    match state {
+        State::Missed if !rest.is_zero() => return Next::after(rest, Lane::Drift),
+        State::Elsewhere if !rest.is_zero() => return Next::default(),
+        _ => {}
     }
     match controller.cluster.read(gvk, &key.parent).await {
         Err(Refusal { class: Class::NotFound, .. }) => {}
@@ -158,9 +160,10 @@ fn budget(parents: usize) -> usize {
 /// One step of taking a parent apart that does not exist any more.
 async fn clear(controller: &Controller, attached: &Attached, key: &Key, gvk: &Gvk) -> Next {
     let Some(parent) = stand_in(gvk, &key.parent) else { return Next::default() };
-    let (children, scopes, targets) = (attached.children(), attached.scopes(), attached.targets());
+    let children = attached.children(controller.shards.of(&key.parent));
+    let (scopes, targets) = (attached.scopes(), attached.targets());
     let scene = Scene {
-        cluster: &controller.cluster,
+        cluster: &controller.writer(&key.parent).cluster,
         rule: &attached.rule,
         parent: Arc::new(parent),
         parents: &Store::new(gvk, false, None),
@@ -189,7 +192,7 @@ fn stand_in(gvk: &Gvk, parent: &ObjectId) -> Option<Stored> {
 /// Whether a parent has children without an owner reference, or edits of other objects.
 fn left_something(attached: &Attached, parent: &ObjectId) -> bool {
     let rule: &Rule = &attached.rule;
-    let (children, targets) = (attached.children(), attached.targets());
+    let (children, targets) = (attached.all_children(), attached.targets());
     let any = |caches: &[ChildCache], of: &dyn Fn(&Store) -> bool| {
         caches.iter().any(|cache| of(&cache.store))
     };
@@ -200,7 +203,7 @@ fn left_something(attached: &Attached, parent: &ObjectId) -> bool {
 /// Parents that children and edits of a rule name and that no cache has.
 pub(super) fn named_only(attached: &Attached) -> BTreeSet<ObjectId> {
     let there: BTreeSet<ObjectId> = attached.each_parent().into_iter().collect();
-    let (children, targets) = (attached.children(), attached.targets());
+    let (children, targets) = (attached.all_children(), attached.targets());
     let caches = children.iter().chain(targets.iter());
     let named =
         caches.flat_map(|cache| crate::fetch::parents_named(&cache.store, &attached.rule.identity));

@@ -12,7 +12,7 @@ use crate::cluster::Deleted;
 use crate::fetch::{Live, Observed};
 use crate::marks::hash64;
 use crate::object::ObjectId;
-use crate::refusal::{Class, HeldField, Refusal};
+use crate::refusal::{Class, HeldField, Refusal, Texts};
 use crate::render::{Desired, DesiredChild, place_name};
 use crate::report::{ChildReport, State};
 use crate::rule::Rule;
@@ -179,7 +179,7 @@ fn of_trouble(
     let name = child.name();
     let told = |reason, why: &str| Some(Fact::new(reason, format!("{name}: {why}"), When::Holds));
     let conflict = |fields: &[HeldField], how: &str| {
-        let shown = !(child.secretive || child.generates);
+        let shown = child.texts == Texts::Shown && !child.generates;
         let text = rivals(child, live, manager, fields, shown);
         let text = format!("{} {how}: {text}", named(&name, &child.id));
         let mut over: Vec<String> =

@@ -52,10 +52,10 @@ macro_rules! families {
 families! {
     BUILD_INFO Gauge "kubewright_build_info" ["version"]
         "1, with the version of the program."
-    LEADER Gauge "kubewright_leader" []
-        "1 while this process may write: it holds the lease, or runs without one. Else 0."
+    LEADER Gauge "kubewright_leader" ["shard"]
+        "1 while this process may write for a shard: it holds its lease, or runs without one. Else 0. Without --shards there is one, 0."
     LEASE_CHANGES Counter "kubewright_lease_changes_total" ["change"]
-        "How often this process began to lead (acquired), gave the lease up by itself (released) or lost it (lost)."
+        "How often this process began to lead (acquired), gave a lease up by itself (released) or lost one (lost)."
     RULES Gauge "kubewright_rules" ["state"]
         "Rules that run (ready), that wait for kinds or first lists (attaching), that were loaded with problems and do not run (bad)."
     PASSES Counter "kubewright_passes_total" ["rule", "outcome"]

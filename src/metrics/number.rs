@@ -122,8 +122,9 @@ mod tests {
             histogram.observe(Duration::from_millis(milliseconds));
         }
         let (buckets, all) = histogram.cumulated();
-        let at =
-            |seconds: f64| buckets.iter().find(|(bound, _)| *bound == seconds).map(|(_, n)| *n);
+        let at = |seconds: f64| {
+            buckets.iter().find(|(bound, _)| (*bound - seconds).abs() < 1e-9).map(|(_, n)| *n)
+        };
         assert_eq!(
             (at(0.0001), at(0.001), at(0.005), at(30.0), all),
             (Some(1), Some(3), Some(4), Some(4), 5)

@@ -101,8 +101,4 @@ impl<K> Lanes<K> {
         let oldest = |lane: &BTreeMap<u64, (K, Instant)>| Some(lane.first_key_value()?.1.1);
         self.waiting.each_ref().map(|lane| (lane.len(), oldest(lane)))
     }
-
-    pub(super) fn clear(&mut self) {
-        self.waiting.iter_mut().for_each(BTreeMap::clear);
-    }
 }

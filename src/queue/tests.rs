@@ -289,28 +289,22 @@ async fn closing_ends_every_wait_and_drops_what_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_rest_nothing_is_taken_in_or_handed_out_and_the_end_of_a_run_brings_nothing_back() {
+async fn what_is_forgotten_does_not_come_back_unless_it_is_added() {
     let queue = queue();
-    for key in 0..3 {
+    for key in 0..4 {
         queue.add(key, Edit);
     }
     assert_eq!(queue.next().await, Some(0));
-    assert_eq!(queue.next().await, Some(1));
     queue.add(0, Edit);
-    queue.add_after(3, SECOND, Edit);
-    queue.rest();
-    queue.add(4, Edit);
+    queue.add_after(4, SECOND, Edit);
     queue.add_after(5, SECOND, Edit);
-    queue.done(&0, Again::Failed);
+    queue.forget(|key| key % 2 == 0);
+    queue.done(&0, Again::No);
     advance(60 * SECOND).await;
-    assert_eq!(ready(&queue).await, None);
-    assert_eq!((known(&queue), queue.depth().running), (1, 1), "only what runs");
-    queue.resume();
-    queue.add(1, Edit);
-    queue.add(6, Edit);
-    assert_eq!(queue.next().await, Some(6), "1 still runs");
-    queue.done(&1, Again::No);
-    assert_eq!(queue.next().await, Some(1), "and was added meanwhile");
+    assert_eq!(drain(&queue).await, [1, 3, 5]);
+    assert_eq!((known(&queue), queue.depth().delayed), (0, 0));
+    queue.add(2, Edit);
+    assert_eq!(drain(&queue).await, [2]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,6 +9,7 @@ use crate::marks::{self, Mark, annotation, label};
 use crate::object::{Gvk, ObjectId, metadata};
 use crate::owned::{self, FieldPath, Ignored, Step};
 use crate::problem::Problem;
+use crate::refusal::Texts;
 use crate::rule::{ChildRule, Policies, Rule};
 use crate::scope::Scope;
 use crate::source::Place;
@@ -41,8 +42,8 @@ pub struct DesiredChild {
     pub free: bool,
     /// Whether it holds generated values.
     pub generates: bool,
-    /// Whether what the server says about it may quote a value of a Secret.
-    pub secretive: bool,
+    /// Whether what the server says about it may be shown: it may quote a value of a Secret.
+    pub texts: Texts,
     /// Whether its generated values were lost, so that it is not created.
     pub lost: bool,
     /// What is done with it in cases in which rules differ.
@@ -102,7 +103,7 @@ pub(super) fn objects(
     let object = |(nth, document)| {
         making.object(document).map_err(|Refused { problem, at }| {
             let place = place_of(rule, child, view, nth, &at);
-            let problem = if rule.reveal { hushed(problem) } else { problem };
+            let problem = if rule.reveal { hushed(*problem) } else { *problem };
             Stuck::Failed(problem.at(place.unwrap_or_else(|| child.place.clone())))
         })
     };
@@ -110,13 +111,12 @@ pub(super) fn objects(
 }
 
 /// A mistake without what it may quote: the author lets values of Secrets come anywhere.
-fn hushed(problem: Box<Problem>) -> Box<Problem> {
+fn hushed(problem: Problem) -> Problem {
     let quotes = ["illegal-name", "illegal-object", "outside-namespace"].contains(&problem.code);
     if quotes {
-        Box::new(Problem { message: HUSHED.to_owned(), hint: None, ..*problem })
-    } else {
-        problem
+        return Problem { message: HUSHED.to_owned(), hint: None, ..problem };
     }
+    problem
 }
 
 /// Where the template writes a part of the `nth` document. It renders again: for mistakes only.
@@ -187,7 +187,7 @@ impl Making<'_> {
         let intent = owned::intent_hash(&hashed);
         let hash = json!(owned::intent_mark(intent));
         entries(&mut object, "annotations").insert(annotation::INTENT.into(), hash);
-        let secretive = gvk.is_secret() || self.rule.reveal;
+        let texts = Texts::about(&gvk, self.rule.reveal);
         Ok(DesiredChild {
             child: Arc::clone(&self.child.id),
             items: self.items.clone(),
@@ -198,7 +198,7 @@ impl Making<'_> {
             ignored: self.ignored.clone(),
             free,
             generates: !self.generated.values.is_empty(),
-            secretive,
+            texts,
             lost: self.generated.lost,
             policies: self.child.policies,
         })

@@ -9,6 +9,7 @@ use crate::marks::{PatchMark, patch_manager};
 use crate::object::{Gvk, ObjectId};
 use crate::owned;
 use crate::problem::Problem;
+use crate::refusal::Texts;
 use crate::rule::{ChildRule, PatchRule, PatchType, Policies, Rule, Target};
 use crate::scope::Scope;
 use crate::view::View;
@@ -277,7 +278,7 @@ impl Making<'_, '_> {
             ignored,
             free: false,
             generates: false,
-            secretive: gvk.is_secret() || self.rule.reveal,
+            texts: Texts::about(gvk, self.rule.reveal),
             lost: false,
             policies: Policies::default(),
         }

@@ -13,7 +13,7 @@ use crate::object::generation;
 use crate::owned::{self, FieldSet};
 use crate::queue::Backoff;
 use crate::reconcile::{BACKSTOP, Scene};
-use crate::refusal::{Class, Refusal};
+use crate::refusal::{Class, Refusal, Texts};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -118,7 +118,8 @@ async fn bring(
     let body = body(scene, &status, shape);
     memory.sends(&status, reason(scene.parent.resource_version, after));
     let parent = (scene.parent_gvk(), &scene.parent.id);
-    let written = scene.cluster.apply_status(parent, &body, &manager, scene.rule.reveal).await;
+    let texts = Texts::about(parent.0, scene.rule.reveal);
+    let written = scene.cluster.apply_status(parent, &body, &manager, texts).await;
     match written {
         Ok(stored) => {
             let live = Live::new(stored);

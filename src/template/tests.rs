@@ -2,6 +2,7 @@
 
 mod compiling;
 mod failures;
+mod hostile;
 mod including;
 mod lenient;
 mod limits;

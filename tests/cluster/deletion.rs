@@ -347,6 +347,17 @@ pub(crate) async fn two_parents_of_different_kinds_may_have_one_name() {
     sandbox.get("ConfigMap", "webapp-one-near").await;
     far.get("ConfigMap", "webapp-one-far").await;
     sound.check(&sandbox).await;
+
+    // A rule that is not for the kind any more lets its parents go.
+    sandbox.is("Namesake", "two", json!({"image": "b"})).await;
+    far.until("ConfigMap", "namesake-two-far", "is there", |_| true).await;
+    sandbox.settled().await;
+    sandbox.edit_rule(", {apiVersion: tests.kubewright.io/v1, kind: Namesake}", "");
+    let free = |object: &Value| object["metadata"]["finalizers"].is_null();
+    sandbox.until("Namesake", "two", "is let go", free).await;
+    sandbox.delete("Namesake", "two").await;
+    sandbox.until_gone("Namesake", "two").await;
+    assert!(!free(&sandbox.get("WebApp", "one").await));
     sandbox.stop().await;
     sandbox.kind_is_gone("Namesake").await;
 }

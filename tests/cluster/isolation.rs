@@ -220,6 +220,7 @@ pub(crate) async fn a_missing_right_is_told_by_who_needs_it_and_missed_by_nobody
     let mut rights = vec![
         right("", &["configmaps"], ALL),
         right("", &["services", "secrets"], look),
+        right("events.k8s.io", &["events"], &["create", "get", "patch"]),
         right(TEST_GROUP, &["rightmutes"], look),
     ];
     for kind in kinds.iter().take(4) {

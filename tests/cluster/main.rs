@@ -90,6 +90,7 @@ fn usual_life() -> Vec<Trial> {
         reload::a_roll_out_stands_still_while_too_many_fail,
         reload::a_typo_does_not_prune_a_fleet,
         reload::an_emptied_input_does_not_prune_a_fleet_and_an_owner_may,
+        reload::rules_in_config_maps_are_taken_over_and_a_bad_one_is_told,
         control_plane::workloads_come_to_life_and_go_away,
         lifecycle::a_new_parent_gets_its_children_and_its_status,
         lifecycle::an_edit_reaches_the_children_and_nothing_else_is_written,
@@ -237,6 +238,8 @@ fn replicas() -> Vec<Trial> {
         replicas::a_leader_that_wakes_past_its_lease_does_no_harm,
         replicas::a_leader_that_is_stopped_hands_over,
         replicas::a_foreign_holder_is_respected_for_its_time,
+        replicas::the_shards_of_a_killed_replica_go_to_the_others,
+        replicas::another_number_of_shards_waits_for_the_end_of_the_last,
     ]
 }
 

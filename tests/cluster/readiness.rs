@@ -60,7 +60,7 @@ pub(crate) async fn readiness_that_is_lost_is_told_and_comes_back() {
         sandbox.edit("ConfigMap", "app", json!({"data": {"ok": "yes"}})).await;
         until_told(&sandbox, "True", &[]).await;
         sandbox.edit_status("ComesAndGoes", "app", part_is(false, "it is broken")).await;
-        until_told(&sandbox, "False", &["part: ", "it is broken"]).await;
+        until_told(&sandbox, "False", &["part: Ready is not true"]).await;
         sandbox.edit_status("ComesAndGoes", "app", part_is(true, "")).await;
         until_told(&sandbox, "True", &[]).await;
         sandbox.edit("ConfigMap", "app", json!({"data": {"ok": "no"}})).await;

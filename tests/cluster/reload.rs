@@ -1,8 +1,10 @@
 //! Rules that change, at run time and while nobody ran: what is remembered of them, and how far a mistake gets.
 
+use crate::replica::Replica;
 use crate::sandbox::{Sandbox, condition};
 use crate::world::eventually;
 use serde_json::{Value, json};
+use std::path::Path;
 
 const RULE: &str = "\
 apiVersion: kubewright.io/v1alpha1
@@ -310,4 +312,58 @@ pub(crate) async fn an_emptied_input_does_not_prune_a_fleet_and_an_owner_may() {
         sandbox.until_gone("ConfigMap", &format!("app-{number}")).await;
     }
     sandbox.stop().await;
+}
+
+const TEMPLATE: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ parent.metadata.name }}}
+data: {text: \"first\"}
+";
+
+pub(crate) async fn rules_in_config_maps_are_taken_over_and_a_bad_one_is_told() {
+    const NAME: &str = "from-maps";
+    let sandbox = Sandbox::bare(NAME).await;
+    let rule = "apiVersion: kubewright.io/v1alpha1\nkind: Rule\nmetadata: {name: mapped}\nspec:\n  \
+                parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp, namespaces: [from-maps]}\n  \
+                children: [{id: config, template: mapped/config.yaml}]\n";
+    let config_map = |name: &str, annotations: Value, data: Value| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+            "metadata": {"name": name, "labels": {"kubewright.io/rules": "true"}, "annotations": annotations}})
+    };
+    let folder = json!({"kubewright.io/templates": "mapped"});
+    sandbox
+        .create("ConfigMap", config_map("templates", folder, json!({"config.yaml": TEMPLATE})))
+        .await;
+    sandbox.create("ConfigMap", config_map("rules", json!({}), json!({"rule.yaml": rule}))).await;
+    let flags = ["--rule-configmaps", "--namespace", NAME, "--installation", NAME];
+    let mut replica = Replica::start("maps", Path::new("no/such/folder"), &flags);
+    sandbox.webapp_is("one", json!({"image": "a"})).await;
+    let says = |text: &'static str| move |object: &Value| object["data"]["text"] == text;
+    sandbox.until("ConfigMap", "one", "is made", says("first")).await;
+
+    let second = json!({"data": {"config.yaml": TEMPLATE.replace("first", "second")}});
+    sandbox.edit("ConfigMap", "templates", second).await;
+    sandbox.until("ConfigMap", "one", "follows its template", says("second")).await;
+
+    let bad = json!({"data": {"rule.yaml": rule.replace("children", "childs")}});
+    sandbox.edit("ConfigMap", "rules", bad).await;
+    let (note, _) = sandbox.until_told("rules", "RuleRefused").await;
+    assert!(note.contains("childs"), "{note}");
+    sandbox.webapp_is("two", json!({"image": "a"})).await;
+    sandbox.until("ConfigMap", "two", "is made by the rule as it was", says("second")).await;
+    let (code, text) = replica.page("/readyz").await;
+    assert_eq!(code, 200, "{text}");
+    assert!(text.contains("rule mapped runs on as it was"), "{text}");
+
+    // What is deleted on purpose is gone: nothing is left that looks after the children.
+    let other = json!({"data": {"rule.yaml": OTHER}});
+    sandbox.edit("ConfigMap", "rules", other).await;
+    replica.until_logged("the rule is gone").await;
+    replica.signal(rustix::process::Signal::TERM);
+    assert!(replica.ends().await.success());
+    assert!(
+        sandbox.find("ConfigMap", "one").await.is_some(),
+        "kept, as it is unless a rule says so"
+    );
 }

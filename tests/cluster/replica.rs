@@ -20,7 +20,8 @@ pub(crate) struct Replica {
     pub(crate) user: String,
     process: Child,
     logged: Arc<Mutex<String>>,
-    folder: tempfile::TempDir,
+    /// Its kubeconfig is in there.
+    _folder: tempfile::TempDir,
 }
 
 impl Replica {
@@ -58,7 +59,7 @@ impl Replica {
                 log.push('\n');
             }
         });
-        Self { user: user.to_owned(), process, logged, folder }
+        Self { user: user.to_owned(), process, logged, _folder: folder }
     }
 
     /// Everything that it logged so far.
@@ -102,6 +103,16 @@ impl Replica {
         value.and_then(|value| value.parse().ok())
     }
 
+    /// The shards that it leads.
+    pub(crate) async fn shards(&self) -> Vec<usize> {
+        let (_, page) = self.page("/metrics").await;
+        let shard = |line: &str| {
+            let line = line.strip_prefix("kubewright_leader{shard=\"")?;
+            line.strip_suffix("\"} 1")?.parse().ok()
+        };
+        page.lines().filter_map(shard).collect()
+    }
+
     /// Waits until a page is answered with this code.
     pub(crate) async fn until_page(&self, path: &str, code: u16) -> String {
         eventually(&format!("{} answers {path} with {code}", self.user), || async {
@@ -130,11 +141,6 @@ impl Replica {
     pub(crate) fn writes(&self) -> Vec<Request> {
         let all = world().requests_as(&self.user).into_iter();
         all.filter(|request| request.is_write() && !request.uri.contains("/leases")).collect()
-    }
-
-    /// A folder of its own.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
     }
 }
 

@@ -126,11 +126,11 @@ impl Bench {
     async fn run(name: &str, restarts: bool) {
         let far_name = format!("{name}-far");
         let far = Sandbox::bare(&far_name).await;
-        let plain = |name| object("ConfigMap", name, "", "data: {x: y}\n");
+        let plain = |name| object("ConfigMap", name, "", "data: {x: z}\n");
         let (a, b, other, near) = (plain("a"), plain("b"), plain("b2"), plain("far"));
         let waits = object("ConfigMap", "b", "", "data: {x: {{ parent.status.never }}}\n");
         let (c, secret) = (object("Secret", "c", "", ""), object("Secret", "b", "", ""));
-        let farther = object("ConfigMap", "far", &far_name, "data: {x: y}\n");
+        let farther = object("ConfigMap", "far", &far_name, "data: {x: z}\n");
         let templates = [
             ("a.yaml", a.as_str()),
             ("b.yaml", b.as_str()),

@@ -161,7 +161,15 @@ impl Program {
         fs::write(folder.path().join("rules/planted.yaml"), RULES).expect("a file");
         let log = File::create(folder.path().join("log")).expect("a file");
         let process = Command::new(env!("CARGO_BIN_EXE_kubewright"))
-            .args(["run", "--installation", NAME, "--log", "trace", "--log-format", "json"])
+            .args([
+                "run",
+                "--installation",
+                NAME,
+                "--log",
+                "trace,kube_client=trace",
+                "--log-format",
+                "json",
+            ])
             .current_dir(folder.path())
             .env("KUBECONFIG", world().kubeconfig())
             .stdin(Stdio::null())

@@ -86,3 +86,36 @@ fn the_help_of_run_shows_defaults_and_the_environment() {
         assert!(out.contains(part), "{part} in\n{out}");
     }
 }
+
+/// Whatever a leader sends goes through a client that knows the lease ([`kubewright::lease::guarded`]). These files have a client: the
+/// first two that one, the others only read, or run where there is no other replica.
+#[test]
+fn nothing_writes_to_a_cluster_past_the_lease() {
+    let known = [
+        "src/cluster.rs",
+        "src/event/send.rs",
+        "src/cli/dev/install.rs",
+        "src/cli/run.rs",
+        "src/lease.rs",
+        "src/watch/kinds.rs",
+        "src/watch/wire.rs",
+    ];
+    let signs =
+        [".request(", ".request_text(", ".request_stream(", "client.send(", "Api::", "Api<"];
+    let mut found = 0;
+    for (path, text) in crate::tidy::program() {
+        let path = path.display().to_string();
+        if path.starts_with("src/control_plane") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        if signs.iter().any(|sign| code.contains(sign)) {
+            assert!(
+                known.contains(&&*path),
+                "{path} sends requests: those that write go through `Cluster`"
+            );
+            found += 1;
+        }
+    }
+    assert!(found > 3, "the signs are found");
+}

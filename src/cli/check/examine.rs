@@ -7,6 +7,7 @@ use crate::cli::preview::Preview;
 use crate::object::Gvk;
 use crate::path::Step;
 use crate::problem::Problem;
+use crate::refusal::Texts;
 use crate::render::DesiredChild;
 use crate::rule::{Example, Loaded, Rule, StatusRule};
 use crate::schema::naming;
@@ -107,15 +108,15 @@ impl Examined {
 
     fn document(&mut self, document: &Example, kinds: &Known) {
         let place = |finding: &Finding| Some(document.place_of(&finding.path));
-        let secretive = Gvk::of(&document.object).is_some_and(|gvk| gvk.is_secret());
-        self.object(&document.object, kinds, secretive, place);
+        let texts = Gvk::of(&document.object).map_or(Texts::Shown, |gvk| Texts::about(&gvk, false));
+        self.object(&document.object, kinds, texts, place);
     }
 
     fn object(
         &mut self,
         object: &Value,
         kinds: &Known,
-        secretive: bool,
+        texts: Texts,
         place: impl Fn(&Finding) -> Option<Place>,
     ) {
         let Some(gvk) = Gvk::of(object) else { return };
@@ -123,7 +124,7 @@ impl Examined {
         let findings = check_object(&kinds.types, object)
             .unwrap_or_else(|| naming::of_object(&gvk, object, false));
         for finding in findings {
-            let finding = if secretive { finding.hushed() } else { finding };
+            let finding = if texts == Texts::Hidden { finding.hushed() } else { finding };
             self.finding(&gvk.kind, &finding, place(&finding));
         }
     }
@@ -156,7 +157,7 @@ impl Examined {
 
     fn child(&mut self, preview: &Preview<'_>, child: &DesiredChild, kinds: &Known) {
         let place = |finding: &Finding| preview.place_of(child, &finding.path);
-        self.object(&child.object, kinds, child.secretive, place);
+        self.object(&child.object, kinds, child.texts, place);
     }
 }
 

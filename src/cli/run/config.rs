@@ -102,8 +102,8 @@ fn settings(source: &Arc<Source>, command: &Command) -> Result<Vec<Setting>, Vec
         let name = key.as_str().unwrap_or_default();
         match setting(name, value, &known) {
             Ok(setting) => settings.push(setting),
-            Err((problem, Part::Name)) => problems.push(problem.at(at(&key.span))),
-            Err((problem, Part::Value)) => problems.push(problem.at(at(&value.span))),
+            Err(Mistake { problem, of_name: true }) => problems.push(problem.at(at(&key.span))),
+            Err(Mistake { problem, .. }) => problems.push(problem.at(at(&value.span))),
         }
     }
     if problems.is_empty() { Ok(settings) } else { Err(problems) }
@@ -124,17 +124,23 @@ fn known(command: &Command) -> Vec<(String, String)> {
     known
 }
 
-/// The part of a setting that is wrong.
-enum Part {
-    Name,
-    Value,
+/// What is wrong with the name or the value of a setting.
+struct Mistake {
+    problem: Box<Problem>,
+    of_name: bool,
 }
 
-fn setting(
-    name: &str,
-    value: &Node,
-    known: &[(String, String)],
-) -> Result<Setting, (Problem, Part)> {
+impl Mistake {
+    fn of_name(problem: Problem) -> Self {
+        Self { problem: Box::new(problem), of_name: true }
+    }
+
+    fn of_value(problem: Problem) -> Self {
+        Self { problem: Box::new(problem), of_name: false }
+    }
+}
+
+fn setting(name: &str, value: &Node, known: &[(String, String)]) -> Result<Setting, Mistake> {
     let Some((_, id)) = known.iter().find(|(known, _)| known == name) else {
         let names: Vec<&str> = known.iter().map(|(name, _)| &**name).collect();
         let hint = match closest(&name.to_lowercase().replace('_', "-"), names.iter().copied()) {
@@ -142,7 +148,7 @@ fn setting(
             None => format!("the settings are {}", names.join(", ")),
         };
         let problem = Problem::new("unknown-field", format!("there is no setting `{name}`"));
-        return Err((problem.hint(hint), Part::Name));
+        return Err(Mistake::of_name(problem.hint(hint)));
     };
     let text = match &value.kind {
         Kind::String { text, .. } => text.clone(),
@@ -151,7 +157,7 @@ fn setting(
         _ => {
             let problem =
                 Problem::new("wrong-type", format!("`{name}` is one text, number or boolean"));
-            return Err((problem, Part::Value));
+            return Err(Mistake::of_value(problem));
         }
     };
     // The flag's own parser judges; the environment has no say in it.
@@ -166,7 +172,7 @@ fn setting(
             let rendered = error.to_string();
             let why = rendered.lines().next().unwrap_or_default();
             let why = why.trim_start_matches("error: ").to_owned();
-            Err((Problem::new("not-allowed", why), Part::Value))
+            Err(Mistake::of_value(Problem::new("not-allowed", why)))
         }
     }
 }
@@ -214,6 +220,7 @@ namespace: n
 address: none
 leader-elect: true
 lease-duration: 30s
+shards: 3
 workers: 3
 log: debug
 log-format: json

@@ -15,17 +15,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What the pages tell of.
 pub(super) struct Subject {
     controller: Arc<Controller>,
-    /// Nothing if we write without a lease.
-    gate: Option<Arc<Gate>>,
+    /// Of each shard; none if we write without a lease.
+    gates: Vec<Arc<Gate>>,
     begun: AtomicBool,
     stopping: AtomicBool,
 }
 
 impl Subject {
     /// Of a controller that has no rules yet.
-    pub(super) fn new(controller: Arc<Controller>, gate: Option<Arc<Gate>>) -> Self {
+    pub(super) fn new(controller: Arc<Controller>, gates: Vec<Arc<Gate>>) -> Self {
         let (begun, stopping) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { controller, gate, begun, stopping }
+        Self { controller, gates, begun, stopping }
     }
 
     /// The rules are known.
@@ -51,8 +51,24 @@ impl Subject {
         })
     }
 
-    fn leads(&self) -> bool {
-        self.gate.as_ref().is_none_or(|gate| gate.term().is_some())
+    /// Of each shard whether we may write.
+    fn leads(&self) -> Vec<bool> {
+        if self.gates.is_empty() {
+            return vec![true; self.controller.shards()];
+        }
+        self.gates.iter().map(|gate| gate.term().is_some()).collect()
+    }
+
+    /// `leads`, `follows`, or which of several shards this replica leads.
+    fn role(&self) -> String {
+        let leads = self.leads();
+        let ours = leads.iter().enumerate().filter(|(_, leads)| **leads);
+        let ours: Vec<String> = ours.map(|(shard, _)| shard.to_string()).collect();
+        match (&*ours, leads.len()) {
+            ([], _) => "follows".to_owned(),
+            (_, 1) => "leads".to_owned(),
+            (ours, all) => format!("leads shard {} of {all}", ours.join(", ")),
+        }
     }
 
     /// A follower is ready too: it could take over.
@@ -88,8 +104,7 @@ impl Subject {
             };
         }
         if verbose {
-            let role = if self.leads() { "leads" } else { "follows" };
-            let _ = writeln!(text, "[+] this replica {role}");
+            let _ = writeln!(text, "[+] this replica {}", self.role());
         }
         let (status, end) = if ready {
             (StatusCode::OK, "ready\n")

@@ -2,6 +2,7 @@
 
 use crate::cli::Folders;
 use crate::comparison::GoDuration;
+use crate::controller::MOST_SHARDS;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -63,6 +64,13 @@ pub struct RunArguments {
         value_parser = lease_duration
     )]
     pub(super) lease_duration: Duration,
+    /// Spreads the parents over so many shards, each with a Lease of its own, so that several replicas share the work and the
+    /// memory; more than one implies --leader-elect.
+    #[arg(
+        long, env = "KUBEWRIGHT_SHARDS", default_value_t = 1, value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_SHARDS))
+    )]
+    pub(super) shards: u16,
     /// Passes at once.
     #[arg(
         long, env = "KUBEWRIGHT_WORKERS", default_value_t = 8, value_name = "N",

@@ -4,7 +4,8 @@
 //! that must not happen inside a call. Never here: caches; what a change means.
 
 use crate::controller::guard::Guard;
-use crate::controller::{Key, lock};
+use crate::controller::shards::Shards;
+use crate::controller::{Controller, Key, lock};
 use crate::input::{Index, Interests};
 use crate::marks::{Mark, PatchMark, annotation, parse_id};
 use crate::object::ObjectId;
@@ -21,6 +22,7 @@ pub(super) struct Ear {
     /// What the rule is called in marks.
     identity: Arc<str>,
     queue: Arc<Queue<Key>>,
+    shards: Arc<Shards>,
     ready: AtomicBool,
     wanted: Mutex<Wanted>,
     /// Who reads which input.
@@ -38,11 +40,12 @@ struct Wanted {
 }
 
 impl Ear {
-    pub(super) fn new(rule: &Rule, queue: &Arc<Queue<Key>>, guard: &Arc<Guard>) -> Self {
+    pub(super) fn new(rule: &Rule, controller: &Controller, guard: &Arc<Guard>) -> Self {
         Self {
             rule: Arc::clone(&rule.name),
             identity: Arc::clone(&rule.identity),
-            queue: Arc::clone(queue),
+            queue: Arc::clone(&controller.queue),
+            shards: Arc::clone(&controller.shards),
             ready: AtomicBool::new(false),
             wanted: Mutex::default(),
             readers: Mutex::default(),
@@ -61,7 +64,7 @@ impl Ear {
     }
 
     pub(super) fn wake(&self, parent: ObjectId, lane: Lane) {
-        if self.is_ready() {
+        if self.is_ready() && self.shards.owns(&parent) {
             self.queue.add(Key { rule: Arc::clone(&self.rule), parent }, lane);
         }
     }

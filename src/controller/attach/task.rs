@@ -9,7 +9,6 @@ use crate::controller::retire::start_outside;
 use crate::controller::vanished::named_only;
 use crate::controller::{Controller, lock};
 use crate::fetch::ChildCache;
-use crate::marks::label;
 use crate::object::Gvk;
 use crate::queue::{Backoff, Lane, random};
 use crate::status::{Shape, shape_of};
@@ -202,11 +201,9 @@ impl Task {
             match controller.cluster.kinds.resolve(&gvk).await {
                 Ok(kind) => {
                     attached.learn(&kind);
-                    let owner = format!("{}={}", label::OWNER, controller.options.installation);
-                    for key in attached.keys(&kind, Some(&owner)) {
-                        let hold = attached.listen(controller.watches.watch(key), Ear::child);
-                        lock(&attached.children).push(hold);
-                    }
+                    // First known, then watched: a shard that comes meanwhile does the same in the other order.
+                    lock(&attached.served).push(kind);
+                    attached.watch_children(&controller);
                     lock(&attached.missing).remove(&gvk);
                     self.missing.remove(&gvk);
                     news = true;
@@ -327,9 +324,7 @@ impl Task {
 
     fn open(&self) {
         if let Some((controller, attached)) = self.both() {
-            if controller.records.is_some() {
-                attached.guard_parents(controller.options.rollout_rate);
-            }
+            attached.guard_parents(&controller, &|parent| controller.shards.owns(parent));
             attached.ear.open();
         }
         self.wake_all();

@@ -4,6 +4,7 @@ use super::*;
 use crate::marks::parse_id;
 use crate::object::Gvk;
 use crate::owned::Ignored;
+use crate::refusal::Texts;
 use crate::rule::Policies;
 use crate::source::Source;
 use crate::store::Format;
@@ -35,7 +36,7 @@ fn child(kind: &str) -> DesiredChild {
         ignored: Ignored::default(),
         free: false,
         generates: false,
-        secretive: kind == "Secret",
+        texts: if kind == "Secret" { Texts::Hidden } else { Texts::Shown },
         lost: false,
         policies: Policies::default(),
     }
@@ -75,7 +76,7 @@ fn a_contest_names_field_values_and_manager_and_is_one_whatever_the_values() {
     assert!(repaired.text.ends_with("data.a by by-hand (Update)"), "{}", repaired.text);
     assert_eq!(fact(None).key, one.key);
     // Who reveals Secrets may hold their values anywhere.
-    let revealing = DesiredChild { secretive: true, ..self::child("ConfigMap") };
+    let revealing = DesiredChild { texts: Texts::Hidden, ..self::child("ConfigMap") };
     let live = live("ConfigMap", &json!("theirs"));
     let revealed = of_trouble(&revealing, Some(&live), "us", &contested()).unwrap();
     assert!(!revealed.text.contains("theirs") && !revealed.text.contains("ours"), "{revealed:?}");
