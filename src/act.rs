@@ -3,7 +3,7 @@
 //! In: a [`Plan`]. Out: an [`Outcome`], one result per child: every refusal is in it, none is an error of the step.
 //! Never here: a forced write without the version that was judged; a delete without uid and version; a forced create.
 
-mod adopt;
+pub(crate) mod adopt;
 pub(crate) mod patch;
 pub(crate) mod remove;
 mod repair;
@@ -13,16 +13,16 @@ mod takeover;
 pub use restraint::{BACKSTOP, Restraints};
 
 use crate::cluster::{Cluster, Deleted};
-use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, judge, memo_of};
+use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, memo_of};
 use crate::fetch::{Live, Owner};
-use crate::marks::annotation;
+use crate::marks::{annotation, label};
 use crate::metrics::Metrics;
 use crate::object::ObjectId;
 use crate::owned;
 use crate::refusal::{Class, HeldField, Refusal};
 use crate::render::DesiredChild;
 use crate::rule::{Adopt, OnImmutable};
-use adopt::Adoption;
+use adopt::{Unexpected, taken};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -252,7 +252,7 @@ async fn one(
         (Action::Apply(reason), Some(live)) => {
             apply(cluster, planned.child, live, *reason, memo, owner).await
         }
-        (Action::Lost, _) => Err(Trouble::Lost(lost(planned.child))),
+        (Action::Lost, _) => regained(cluster, planned.child, owner).await,
         (Action::Withheld(refusal), _) => Err(Trouble::Refused(refusal.clone())),
         (Action::Recreate(reason), Some(live)) => {
             recreate(cluster, planned.child, live, *reason).await
@@ -263,7 +263,48 @@ async fn one(
     }
 }
 
-fn lost(child: &DesiredChild) -> String {
+/// That the cache does not show a child may only mean that it lost the label which the cache selects by: what cannot be made
+/// again is asked for before it counts as lost.
+async fn regained(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    owner: &Owner<'_>,
+) -> Result<Done, Trouble> {
+    let is_ours = |live: &Live| live.not_ours(owner).is_none() || live.lacks_entry(owner);
+    match cluster.get(child).await.map(Live::new) {
+        Ok(live) if is_ours(&live) && !live.stored.terminating => {
+            shown(cluster, child, live, owner).await
+        }
+        Ok(_) | Err(Refusal { class: Class::NotFound, .. }) => Err(Trouble::Lost(lost(child))),
+        Err(refusal) => Err(Trouble::Refused(refusal)),
+    }
+}
+
+/// A child that has its generated values: the next pass renders it with them, as soon as the cache shows it. Without the label
+/// it never does, since it believes no answer that is older than its list.
+async fn shown(
+    cluster: &Cluster,
+    child: &DesiredChild,
+    live: Live,
+    owner: &Owner<'_>,
+) -> Result<Done, Trouble> {
+    let wanted = &child.object["metadata"]["labels"][label::OWNER];
+    let labels = &live.value()["metadata"]["labels"];
+    if labels[label::OWNER] == *wanted {
+        return Ok(Done::Found(Box::new(live)));
+    }
+    let change = if labels.is_object() {
+        let path = format!("/metadata/labels/{}", label::OWNER.replace('/', "~1"));
+        json!({"op": "add", "path": path, "value": wanted})
+    } else {
+        json!({"op": "add", "path": "/metadata/labels", "value": {label::OWNER: wanted}})
+    };
+    let stored = cluster.patch(child, &live, vec![change], owner.manager).await;
+    stored.map(|stored| Done::Found(Box::new(Live::new(stored)))).map_err(Trouble::Refused)
+}
+
+/// That a child is gone, and with it what is not made anew.
+pub(crate) fn lost(child: &DesiredChild) -> String {
     format!(
         "{} is gone, and with it the values that were generated for it; restore it, or take `{}` out of the parent's \
          annotation {}",
@@ -271,10 +312,6 @@ fn lost(child: &DesiredChild) -> String {
         child.name(),
         annotation::GENERATED
     )
-}
-
-fn taken(child: &DesiredChild, why: &str) -> String {
-    format!("{} exists and {why}", child.id)
 }
 
 /// One call without a read: an apply with resourceVersion "1" creates an absent object and is refused on a present one
@@ -299,37 +336,24 @@ async fn create(
     }
 }
 
-/// An object that the cache did not show: it is somebody else's, the cache is late, or it lost the label that the cache
-/// selects by. What is ours is judged like any other, else the cache might never show it.
+/// An object that the cache did not show.
 async fn found(
     cluster: &Cluster,
     child: &DesiredChild,
     live: Live,
     owner: &Owner<'_>,
 ) -> Result<Done, Trouble> {
-    // No cache shows it, so that none would tell us when it is gone.
-    let leaving = || Trouble::Refused(Refusal::stale("it is being deleted"));
-    if live.is_remains(owner) {
-        return Err(leaving());
-    }
-    if let Some(why) = live.not_ours(owner).filter(|_| !live.lacks_entry(owner)) {
-        return match adopt::adoption(child, &live) {
-            Adoption::Allowed => adopt::adopt(cluster, child, &live, owner).await,
-            Adoption::NotAsked => Err(Trouble::NotOurs(taken(child, &why))),
-            Adoption::Refused(objection) => {
-                Err(Trouble::NotOurs(taken(child, &format!("{why}, and {objection}"))))
-            }
-        };
-    }
-    if child.generates {
-        // Its values are in there: the next pass renders it with them.
-        return Ok(Done::Found(Box::new(live)));
-    }
-    match judge(child, &live, None, owner.manager).0 {
-        Action::Apply(reason) => apply(cluster, child, &live, reason, None, owner).await,
-        Action::Recreate(reason) => recreate(cluster, child, &live, reason).await,
-        Action::WaitGone => Err(leaving()),
-        _ => Ok(Done::Found(Box::new(live))),
+    match adopt::judged(child, &live, owner) {
+        // No cache shows it, so that none would tell us when it is gone.
+        Unexpected::Leaving => Err(Trouble::Refused(Refusal::stale("it is being deleted"))),
+        Unexpected::NotOurs(why) => Err(Trouble::NotOurs(why)),
+        Unexpected::Adopted => adopt::adopt(cluster, child, &live, owner).await,
+        Unexpected::Ours(Action::Apply(reason)) => {
+            apply(cluster, child, &live, reason, None, owner).await
+        }
+        Unexpected::Ours(Action::Recreate(reason)) => recreate(cluster, child, &live, reason).await,
+        Unexpected::Ours(_) if child.generates => shown(cluster, child, live, owner).await,
+        Unexpected::Ours(_) => Ok(Done::Found(Box::new(live))),
     }
 }
 

@@ -4,13 +4,17 @@
 
 pub mod check;
 pub mod completions;
+mod connect;
 pub mod crd;
 pub mod dev;
+pub mod explain;
 pub mod graph;
 pub mod kinds;
 pub mod man;
 pub mod new;
+pub mod plan;
 mod preview;
+pub mod rbac;
 pub mod reference;
 pub mod render;
 pub mod run;
@@ -36,6 +40,8 @@ pub enum Exit {
     Failed,
     /// 3: rules, templates or parents have problems. (2 is for wrong usage.)
     Problems,
+    /// 4: all is well, and something would change.
+    Changes,
 }
 
 impl From<Exit> for ExitCode {
@@ -44,6 +50,7 @@ impl From<Exit> for ExitCode {
             Exit::Fine => 0,
             Exit::Failed => 1,
             Exit::Problems => 3,
+            Exit::Changes => 4,
         })
     }
 }
@@ -95,6 +102,22 @@ pub enum Command {
     ///
     /// The parent is given the defaults of its definition first, as the API server would.
     Render(render::RenderArguments),
+    /// Show what the rules would change for every live parent of the cluster; writes nothing.
+    ///
+    /// Reads the cluster of the current kubeconfig once and judges as the controller would right after a restart. Each
+    /// changed value is shown with the line of the template that wants it; values of Secrets are shown as lengths and
+    /// hashes. `kubewright plan rules WebApp/shop` looks at one parent.
+    ///
+    /// Exit codes: 0 nothing would change, 4 something would, 3 a template fails or an object or field is somebody
+    /// else's, 1 not everything could be read, 2 wrong usage.
+    Plan(plan::PlanArguments),
+    /// Say how a live parent stands: what is ready, what waits for what, who holds what, and which line wants it.
+    ///
+    /// `kubewright explain WebApp/shop -n team` reads the cluster of the current kubeconfig and writes nothing.
+    ///
+    /// Exit codes: 0 it is told (whatever it is), 1 there is no such parent or no cluster, 2 wrong usage, 3 the rules
+    /// have problems.
+    Explain(explain::ExplainArguments),
     /// Print the JSON Schema of rule files, for editors.
     ///
     /// With the YAML language server, put this on the first line of a rule:
@@ -129,6 +152,15 @@ pub enum Command {
     ///
     /// `kubewright man run | man -l -` reads one; `kubewright man --all DIR` writes them for a package.
     Man(man::ManArguments),
+    /// Print the least rights that the rules need, as roles; needs no cluster.
+    ///
+    /// A `ClusterRole` with what holds everywhere, and a Role for each namespace that has rights of its own: a rule whose
+    /// parents are confined to some `namespaces` needs none anywhere else. `kubewright rbac --service-account kubewright |
+    /// kubectl apply -f -` installs them with their bindings. Powers over the rights of others (`bind`, `escalate`) are
+    /// told on standard error as well.
+    ///
+    /// Exit codes: 0 fine, 1 the files could not be read, 2 wrong usage, 3 rules have problems or a kind is not known.
+    Rbac(rbac::RbacArguments),
 }
 
 /// Where rules and templates are.
@@ -204,6 +236,8 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::Run(arguments) => run::run(&arguments, &mut terminal),
         Command::Check(arguments) => check::check(&arguments, &mut terminal),
         Command::Render(arguments) => render::render(&arguments, &mut terminal),
+        Command::Plan(arguments) => plan::plan(&arguments, &mut terminal),
+        Command::Explain(arguments) => explain::explain(&arguments, &mut terminal),
         Command::Schema(arguments) => schema::schema(&arguments, &mut terminal),
         Command::Graph(arguments) => graph::graph(&arguments, &mut terminal),
         Command::New(arguments) => new::new(&arguments, &mut terminal),
@@ -211,5 +245,6 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::Crd(arguments) => crd::crd(&arguments, &mut terminal),
         Command::Completions(arguments) => completions::completions(&arguments, &mut terminal),
         Command::Man(arguments) => man::man(&arguments, &mut terminal),
+        Command::Rbac(arguments) => rbac::rbac(&arguments, &mut terminal),
     }
 }

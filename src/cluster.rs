@@ -83,6 +83,12 @@ impl Cluster {
         Self { client, reader, kinds, metrics, missing: Arc::default(), in_flight }
     }
 
+    /// Everything through one client, and nothing counted: for whoever asks once.
+    pub fn of(client: &Client) -> Self {
+        let kinds = Arc::new(Kinds::new(client.clone()));
+        Self::new(client.clone(), client.clone(), kinds, Arc::default())
+    }
+
     /// The same through another client for objects; all else is shared.
     pub fn through(&self, client: Client) -> Self {
         Self {
@@ -215,7 +221,7 @@ impl Cluster {
         let request = request(&resource.resource, &id.namespace)
             .create(&PostParams::default(), body)
             .map_err(kube::Error::BuildRequest)?;
-        self.object(gvk, gvk.is_secret(), request).await
+        self.object(gvk, Texts::about(gvk, false), request).await
     }
 
     /// A merge patch of exactly this object in exactly this version.

@@ -7,6 +7,7 @@ mod cache;
 mod interest;
 
 pub use cache::InputCaches;
+pub(crate) use cache::holding;
 pub use interest::{Index, Interests, Selection};
 
 use crate::fetch::{ChildCache, Live};
@@ -146,7 +147,7 @@ pub fn find_among(rule: &Rule, parent: &Live, objects: &[Value], scopes: &Scopes
 
 /// Where there is no cluster: the objects that a rule edits without owning them are among these.
 pub fn targets_among(rule: &Rule, objects: &[Value], scopes: &Scopes) -> Arc<[ChildCache]> {
-    rule.target_kinds().into_iter().map(|gvk| cache::holding(gvk, objects, scopes)).collect()
+    rule.target_kinds().into_iter().map(|gvk| holding(gvk, objects, scopes)).collect()
 }
 
 /// What names and selectors of inputs can read besides other inputs.

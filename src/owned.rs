@@ -8,6 +8,7 @@
 //! The order of use: `canonical` once per render; after an apply, `Memo::of` the answer; after a restart, `matches` first
 //! and `Memo::of` what is covered; from then on every event costs one `Memo::drift`.
 
+pub mod changes;
 pub mod drift;
 pub mod entry;
 pub mod fields;
@@ -22,6 +23,7 @@ mod respelled;
 mod trail;
 pub mod transfer;
 
+pub use changes::{Changes, Delta, changes, changes_within};
 pub use drift::{Difference, differences};
 pub use entry::{Entry, Holder, entry_in_text, holders, managers, our_entry, our_entry_in_text};
 pub use fields::FieldSet;

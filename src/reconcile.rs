@@ -4,8 +4,8 @@
 //! Never here: what the steps do. A deleted parent never reaches render: garbage collection takes its children, or
 //! [`dismantle`] where there are some that it does not reach.
 
-mod dismantle;
-mod finalizer;
+pub(crate) mod dismantle;
+pub(crate) mod finalizer;
 mod foresee;
 mod gate;
 mod made;
@@ -21,7 +21,7 @@ use crate::marks::{self, Mark, annotation, hash64};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Lane, random};
 use crate::refusal::{Class, Refusal};
-use crate::render::{Desired, DesiredPatch, Setting, render};
+use crate::render::{Desired, Setting, render};
 use crate::report::Report;
 use crate::rule::{OnRuleRemoved, Rule};
 use crate::scope::Scopes;
@@ -132,7 +132,7 @@ impl Next {
 
 /// Runs one pass.
 pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
-    if is_own_child(scene) {
+    if is_own_child(&scene.parent, scene.rule) {
         return Ended::default();
     }
     if let Some(why) = left_alone(&scene.parent, scene.rule) {
@@ -199,6 +199,9 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
     let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    if let Err(refusal) = &written.result {
+        scene.complain("its status", refusal);
+    }
     let (did, told) = ((&outcome, &edits), (&said, &written));
     let (events, more) = scene.tell_of_pass(&desired, did, after, told, &mut memory.events);
     let next = after_outcome(scene.rule, &desired, &outcome, wrote)
@@ -234,20 +237,24 @@ async fn remembered_on_parent(scene: &Scene<'_>, desired: &Desired, after: &Obse
     let again = if unwatched { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
     let noted = made::note(scene, desired, after).await;
     let released = finalizer::release_unneeded(scene, desired, after).await;
-    let refusals = [noted, released].into_iter().filter_map(Result::err);
-    refusals.map(|refusal| after_refusal(&refusal)).fold(again, Next::and)
-}
-
-/// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
-fn is_own_child(scene: &Scene<'_>) -> bool {
-    let mark = scene.parent.annotation(annotation::CHILD);
-    mark.as_deref().and_then(Mark::parse).is_some_and(|mark| {
-        *mark.rule == *scene.rule.identity && mark.object == scene.parent.id.to_string()
+    let refusals = [("its annotation", noted), ("its finalizer", released)];
+    let refusals = refusals.into_iter().filter_map(|(what, done)| Some((what, done.err()?)));
+    refusals.fold(again, |next, (what, refusal)| {
+        scene.complain(what, &refusal);
+        next.and(after_refusal(&refusal))
     })
 }
 
+/// A rule that creates objects of its parents' kind would go on for ever if these were parents too.
+pub(crate) fn is_own_child(parent: &Stored, rule: &Rule) -> bool {
+    let mark = parent.annotation(annotation::CHILD);
+    mark.as_deref()
+        .and_then(Mark::parse)
+        .is_some_and(|mark| *mark.rule == *rule.identity && mark.object == parent.id.to_string())
+}
+
 /// Why nothing is to be done about a parent, whatever its rule says.
-fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
+pub(crate) fn left_alone(parent: &Stored, rule: &Rule) -> Option<&'static str> {
     let is_paused = || parent.annotation(annotation::PAUSED).as_deref() == Some("true");
     if parent.terminating && !finalizer::is_held(parent, rule) {
         return Some("it is being deleted");
@@ -269,6 +276,14 @@ fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
 }
 
 impl Scene<'_> {
+    /// Logs that a change of the parent itself is refused: where it is the status, no condition can say so.
+    fn complain(&self, what: &'static str, refusal: &Refusal) {
+        if !matches!(refusal.class, Class::NotFound | Class::Stale) {
+            let (rule, parent) = (&self.rule.name, &self.parent.id);
+            tracing::warn!(%rule, %parent, what, error = %refusal, "a change of a parent is refused");
+        }
+    }
+
     /// Whose children are looked for.
     fn owner<'o>(&'o self, manager: &'o str) -> Owner<'o> {
         let (rule, parent, uid) = (&self.rule.identity, &self.parent.id, &self.parent.uid);
@@ -336,20 +351,8 @@ impl Scene<'_> {
         patches: &mut Patches,
         owner: &Owner<'_>,
     ) -> Patched {
-        let wanted = |edited: &Edited| {
-            let mark = &edited.mark;
-            let is_it = |patch: &DesiredPatch| {
-                *patch.wanted.child == *mark.child
-                    && patch.wanted.items == mark.items
-                    && patch.wanted.id == edited.live.id
-            };
-            desired.patches.iter().any(is_it) || desired.protects_place(&mark.child, &mark.items)
-        };
-        let unwanted: Vec<&Edited> = observed
-            .edited
-            .iter()
-            .filter(|edited| desired.may_prune() && !edited.mark.stays && !wanted(edited))
-            .collect();
+        let unwanted: Vec<&Edited> =
+            desired.unwanted_edits(observed).filter(|_| desired.may_prune()).collect();
         let edition = edition(self);
         let made = patch(self.cluster, &desired.patches, &unwanted, patches, edition, owner).await;
         for live in made.answers() {

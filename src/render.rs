@@ -6,13 +6,15 @@
 mod child;
 pub(crate) mod generate;
 mod items;
+mod origin;
 pub(crate) mod patch;
 
 pub use child::DesiredChild;
+pub use origin::{Origins, Part, origins};
 pub use patch::{DesiredPatch, Operation};
 
 use crate::comparison::{Comparison, Truth};
-use crate::fetch::{Live, Observed};
+use crate::fetch::{Edited, Live, Observed};
 use crate::input::Inputs;
 use crate::object::{GroupKind, Gvk, ObjectId};
 use crate::problem::Problem;
@@ -116,6 +118,23 @@ impl Desired {
         self.stuck.keys().any(|(stuck, keys)| **stuck == *child && items.starts_with(keys))
     }
 
+    /// Edits that were made for the parent and are taken back, once everything else went well.
+    pub fn unwanted_edits<'o>(
+        &'o self,
+        observed: &'o Observed,
+    ) -> impl Iterator<Item = &'o Edited> {
+        let is_wanted = |edited: &Edited| {
+            let mark = &edited.mark;
+            let is_it = |patch: &DesiredPatch| {
+                *patch.wanted.child == *mark.child
+                    && patch.wanted.items == mark.items
+                    && patch.wanted.id == edited.live.id
+            };
+            self.patches.iter().any(is_it) || self.protects_place(&mark.child, &mark.items)
+        };
+        observed.edited.iter().filter(move |edited| !edited.mark.stays && !is_wanted(edited))
+    }
+
     /// Objects are pruned only if the whole parent rendered: a mistake must never look like an absence.
     pub fn may_prune(&self) -> bool {
         self.failed.is_none() && self.problems().next().is_none()
@@ -158,6 +177,16 @@ const MOST_CHILDREN: usize = 2_000;
 
 /// Renders every child, in an order in which each finds what it needs decided.
 pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desired {
+    walk(rule, observed, setting, &mut |_, _| {})
+}
+
+/// Renders, and lets somebody look at each child at each item with what its template could see there.
+fn walk(
+    rule: &Rule,
+    observed: &Observed,
+    setting: &Setting<'_>,
+    look: &mut dyn FnMut(&ChildRule, &View<'_>),
+) -> Desired {
     let mut desired = Desired::default();
     if !observed.parent.is_whole() {
         let message = "the parent nests too deep to be read";
@@ -193,6 +222,7 @@ pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desire
         let child = &rule.children[*index];
         for frame in items.of(child.group) {
             desired.child(rule, child, frame, observed, setting);
+            look(child, &frame.view);
         }
     }
     desired.look_again = items.look_again();

@@ -62,7 +62,8 @@ pub enum State {
 }
 
 impl State {
-    fn mark(self) -> &'static str {
+    /// One lower-case word.
+    pub fn word(self) -> &'static str {
         match self {
             Self::Ready => "ready",
             Self::InProgress => "waiting",
@@ -89,11 +90,12 @@ pub struct Style {
 }
 
 impl Style {
-    fn state(self, state: State) -> String {
+    /// The word of a state, in its colour.
+    pub fn state(self, state: State) -> String {
         if self.colour {
-            format!("{}{}\x1b[0m", state.colour(), state.mark())
+            format!("{}{}\x1b[0m", state.colour(), state.word())
         } else {
-            state.mark().to_owned()
+            state.word().to_owned()
         }
     }
 

@@ -38,6 +38,8 @@ pub struct Types {
 /// A kind in one of its versions.
 #[derive(Clone, Debug)]
 pub struct Kind {
+    /// Its name in paths and in rights, for example `deployments`; empty if its definition does not say it.
+    pub plural: String,
     /// Where its objects live.
     pub scope: Scope,
     /// Whether their status is written apart from the rest.

@@ -14,7 +14,7 @@ pub(crate) use condition::conditions;
 pub use condition::{Condition, Truth as Status, kind};
 pub use reason::Reason;
 pub use shape::{Conditions, Shape, shape_of};
-pub use write::{Sent, StatusMemory, Written, write};
+pub use write::{Sent, StatusChange, StatusMemory, Written, change, write};
 
 use crate::act::Outcome;
 use crate::act::patch::Patched;

@@ -329,14 +329,30 @@ impl Templates {
         nth: usize,
         part: &Location,
     ) -> Option<Place> {
+        self.places(template, context, nth, std::slice::from_ref(part)).pop().flatten()
+    }
+
+    /// The same for several parts of one object; it renders as often as for one.
+    pub fn places(
+        &self,
+        template: &DocumentsTemplate,
+        context: &Context,
+        nth: usize,
+        parts: &[Location],
+    ) -> Vec<Option<Place>> {
         let name = &template.name;
-        let rendered = self.render(name, context, Mode::Strict).ok()?;
-        let tree = self.read(name, context, &rendered).ok()?;
+        let nothing = || vec![None; parts.len()];
+        let Ok(rendered) = self.render(name, context, Mode::Strict) else { return nothing() };
+        let Ok(tree) = self.read(name, context, &rendered) else { return nothing() };
         let written =
             |document: &&Document| !matches!(document.root.kind, Kind::Null { explicit: false });
-        let bytes = tree.iter().filter(written).nth(nth)?.root.locate(part.steps());
+        let Some(document) = tree.iter().filter(written).nth(nth) else { return nothing() };
         let spans = self.spans(name, context, &rendered);
-        failure::place(&self.parts.sheets, &spans, &bytes).map(Place::first_line)
+        let place = |part: &Location| {
+            let bytes = document.root.locate(part.steps());
+            failure::place(&self.parts.sheets, &spans, &bytes).map(Place::first_line)
+        };
+        parts.iter().map(place).collect()
     }
 }
 

@@ -67,6 +67,35 @@ pub fn client(mut config: Config) -> Result<Client, kube::Error> {
     Client::try_from(config)
 }
 
+/// Why objects cannot be listed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{cause}")]
+pub struct Unlisted {
+    /// Whether it is the right to list them that is missing.
+    pub forbidden: bool,
+    /// What went wrong.
+    pub cause: String,
+}
+
+/// Lists everything once and follows nothing: a store that no event reaches. Trouble that may pass by itself is tried again a
+/// few times.
+pub async fn list_once(
+    client: &Client,
+    key: WatchKey,
+    index: Option<Index>,
+) -> Result<Arc<Store>, Unlisted> {
+    let store = Arc::new(Store::new(&key.resource.gvk, key.managed_fields, index));
+    let (sender, _) = watch::channel(State::default());
+    let told = Told { state: sender, metrics: Arc::default() };
+    let reflector = Reflector::new(client.clone(), key, Arc::clone(&store), told);
+    match reflector.once().await {
+        Ok(()) => Ok(store),
+        Err(failure) => {
+            Err(Unlisted { forbidden: failure.is_forbidden(), cause: failure.to_string() })
+        }
+    }
+}
+
 type Running = Arc<Mutex<HashMap<WatchKey, Weak<Inner>>>>;
 
 /// All watches that run.

@@ -172,9 +172,10 @@ impl Node {
         let mut found = self.span.clone();
         for step in part {
             let below = match (step, &node.kind) {
-                (Step::Key(key), Kind::Mapping(entries)) => entries
-                    .iter()
-                    .find(|(name, _)| name.as_str() == Some(key))
+                // What is not written plainly may come with a merged map.
+                (Step::Key(key), Kind::Mapping(entries)) => [key.as_str(), "<<"]
+                    .into_iter()
+                    .find_map(|key| entries.iter().find(|(name, _)| name.as_str() == Some(key)))
                     .map(|(name, value)| (name.span.clone(), value)),
                 (Step::Index(index), Kind::Sequence(items)) => {
                     items.get(*index).map(|item| (item.span.clone(), item))

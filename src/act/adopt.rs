@@ -6,6 +6,7 @@
 
 use super::{Done, Trouble, Write, guarded};
 use crate::cluster::Cluster;
+use crate::compare::{Action, judge};
 use crate::fetch::{Live, Owner};
 use crate::owned;
 use crate::render::DesiredChild;
@@ -13,7 +14,7 @@ use crate::rule::Adopt;
 use serde_json::{Value, json};
 
 /// Whether an object that somebody else made becomes a child.
-pub(super) enum Adoption {
+enum Adoption {
     /// It does.
     Allowed,
     /// The rule does not ask for it.
@@ -22,8 +23,50 @@ pub(super) enum Adoption {
     Refused(String),
 }
 
+/// What an object is that the cache did not show and that is there under a child's name.
+pub(crate) enum Unexpected {
+    /// It is being deleted.
+    Leaving,
+    /// It is nobody's, and becomes the child.
+    Adopted,
+    /// It is not ours, and stays so.
+    NotOurs(String),
+    /// It is ours: this is to be done with it.
+    Ours(Action),
+}
+
+/// Judges such an object: it is somebody else's, or the cache is late, or it lost the label that the cache selects by. What is
+/// ours is judged like any other, else the cache might never show it.
+pub(crate) fn judged(child: &DesiredChild, live: &Live, owner: &Owner<'_>) -> Unexpected {
+    if live.is_remains(owner) {
+        return Unexpected::Leaving;
+    }
+    if let Some(why) = live.not_ours(owner).filter(|_| !live.lacks_entry(owner)) {
+        return match adoption(child, live) {
+            Adoption::Allowed => Unexpected::Adopted,
+            Adoption::NotAsked => Unexpected::NotOurs(taken(child, &why)),
+            Adoption::Refused(objection) => {
+                Unexpected::NotOurs(taken(child, &format!("{why}, and {objection}")))
+            }
+        };
+    }
+    if child.generates {
+        // Its values are in there: the next pass renders it with them.
+        return Unexpected::Ours(Action::Keep);
+    }
+    match judge(child, live, None, owner.manager).0 {
+        Action::WaitGone => Unexpected::Leaving,
+        action => Unexpected::Ours(action),
+    }
+}
+
+/// That somebody else's object has a child's name.
+pub(crate) fn taken(child: &DesiredChild, why: &str) -> String {
+    format!("{} exists and {why}", child.id)
+}
+
 /// Decides about an object that is there under a child's name.
-pub(super) fn adoption(child: &DesiredChild, live: &Live) -> Adoption {
+fn adoption(child: &DesiredChild, live: &Live) -> Adoption {
     if child.policies.adopt == Adopt::Never {
         return Adoption::NotAsked;
     }

@@ -93,14 +93,10 @@ async fn one(
     owner: &Owner<'_>,
 ) -> Result<Done, Trouble> {
     let (child, live) = (&patch.wanted, &patch.live);
-    let (action, memo) = match &patch.operations {
-        _ if live.stored.terminating => return Ok(Done::WaitingGone),
-        Some(operations) => (judge_operations(operations, live, child.texts)?, None),
-        None => {
-            let memo = known.memo.as_ref();
-            differs(child, live, memo, &patch.manager, patch.marked())
-        }
-    };
+    let (action, memo) = judge(patch, known.memo.as_ref())?;
+    if action == Action::WaitGone {
+        return Ok(Done::WaitingGone);
+    }
     if memo.is_some() {
         known.memo = memo;
     }
@@ -126,6 +122,19 @@ async fn one(
         tracing::debug!(rule = owner.rule, parent = %owner.parent, object = %child.id, reason = reason.as_str(), "edited an object");
     }
     result
+}
+
+/// What an edit needs; and what to remember of its target, if that changed.
+pub(crate) fn judge(
+    patch: &DesiredPatch,
+    memo: Option<&Memo>,
+) -> Result<(Action, Option<Memo>), Trouble> {
+    let live = &patch.live;
+    match &patch.operations {
+        _ if live.stored.terminating => Ok((Action::WaitGone, None)),
+        Some(operations) => Ok((judge_operations(operations, live, patch.wanted.texts)?, None)),
+        None => Ok(differs(&patch.wanted, live, memo, &patch.manager, patch.marked())),
+    }
 }
 
 /// What is there already needs nothing; what a test does not find is waited for.

@@ -109,7 +109,9 @@ impl Restraints {
         manager: &str,
         now: Instant,
     ) -> Option<Trouble> {
-        let (Action::Create | Action::Apply(_) | Action::Recreate(_)) = planned.action else {
+        let (Action::Create | Action::Apply(_) | Action::Recreate(_) | Action::Lost) =
+            planned.action
+        else {
             return None;
         };
         let id = &planned.child.id;
@@ -242,7 +244,9 @@ fn backoff_of(trouble: &Trouble, over_something: bool) -> Option<Backoff> {
     match trouble {
         Trouble::Refused(refusal) => backoff(&refusal.class, over_something),
         Trouble::NotOurs(_) | Trouble::Held(_) => Some(Backoff::PASS),
-        Trouble::Unseen(_) | Trouble::Contested(_) | Trouble::Lost(_) => None,
+        // Whoever restores it does so under our label, or asks.
+        Trouble::Lost(_) => Some(Backoff { base: BACKSTOP, cap: BACKSTOP }),
+        Trouble::Unseen(_) | Trouble::Contested(_) => None,
     }
 }
 

@@ -15,7 +15,8 @@ manual pages, `kubewright completions` as something for your shell.
 `RULES` is a folder (`rules` where not given) or one rule file; templates are in `templates` beside it, or where `--templates` says. A
 flag counts before the environment variable beside it, and that before the default.
 
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 problems in rules, templates or parents.
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 problems in rules, templates or parents, 4 all is well and `plan` found something that
+would change.
 
 Colour only goes to a terminal, and not at all where `NO_COLOR` is set.
 ";
@@ -93,5 +94,6 @@ fn meaning(argument: &Arg) -> String {
     });
     let told: Vec<String> = told.collect();
     let told = if told.is_empty() { String::new() } else { format!(" One of {}.", told.join(", ")) };
-    format!("{help}{told}").replace('|', "\\|")
+    let stop = if help.ends_with(['.', ')']) { "" } else { "." };
+    format!("{help}{stop}{told}").replace('|', "\\|")
 }

@@ -59,6 +59,12 @@ impl Terminal {
         self.note(&format!("{on}error{off}: {text}"));
     }
 
+    /// Tells about something that works and that somebody should think about, on standard error.
+    pub fn warning(&mut self, text: &str) {
+        let (on, off) = if self.colour_errors { ("\x1b[1;33m", "\x1b[0m") } else { ("", "") };
+        self.note(&format!("{on}warning{off}: {text}"));
+    }
+
     /// Shows mistakes and warnings with their lines, on standard error, and counts them.
     pub fn problems(&mut self, problems: &[Problem]) {
         for problem in problems {

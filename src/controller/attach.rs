@@ -15,8 +15,9 @@ use crate::marks::{Mark, annotation};
 use crate::metrics::RuleMetrics;
 use crate::object::{GroupKind, Gvk, ObjectId};
 use crate::queue::Lane;
+use crate::reach::Reach;
 use crate::record::{self, Record};
-use crate::rule::{InputRule, Rule, Where};
+use crate::rule::Rule;
 use crate::scope::{Scope, Scopes};
 use crate::status::Shape;
 use crate::store::{Change, Notice, Store, Stored, Subscription};
@@ -199,7 +200,9 @@ impl Attached {
         let mut new = Vec::new();
         for shard in shards.watched() {
             let selector = shards.selector(installation, shard);
-            for key in served.iter().flat_map(|kind| self.keys(kind, Some(&selector))) {
+            let keys =
+                |kind: &Arc<Kind>| self.reached(|reach| reach.children_that(kind, &selector));
+            for key in served.iter().flat_map(keys) {
                 new.extend(self.watch_child(controller, shard, &key));
             }
         }
@@ -318,71 +321,9 @@ impl Attached {
         *scopes = Arc::new(known);
     }
 
-    /// For the parents, where `labels` are none, and for the children: one key per namespace they are confined to, or one
-    /// for all. Where parents live in no namespace, their children can live in any.
-    fn keys(&self, kind: &Kind, labels: Option<&str>) -> Vec<WatchKey> {
-        let key = |namespace: Option<&String>| WatchKey {
-            resource: kind.resource.clone(),
-            namespace: namespace.cloned(),
-            labels: labels.map(str::to_owned),
-            managed_fields: true,
-        };
-        let parent = &self.rule.parent;
-        let confined = match labels {
-            None => !parent.namespaces.is_empty(),
-            Some(_) => self.is_confined(),
-        };
-        if !confined || !kind.resource.namespaced {
-            vec![key(None)]
-        } else {
-            parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
-        }
-    }
-
-    /// Whether everything that concerns the rule is in the namespaces that it names.
-    fn is_confined(&self) -> bool {
-        let scopes = self.scopes();
-        let is_global = |gvk: &Gvk| scopes.of(&gvk.group_kind()) == Scope::Cluster;
-        let parent = &self.rule.parent;
-        !parent.namespaces.is_empty()
-            && !self.rule.cross_namespace
-            && !parent.kinds.iter().any(is_global)
-    }
-
-    /// What is to be watched for an input.
-    fn input_keys(&self, input: &InputRule, kind: &Kind) -> Vec<WatchKey> {
-        // A list is narrowed by the server where its labels are known beforehand.
-        let selector = input.name.is_none().then(|| input.selector.literal()).flatten();
-        let labels = selector.filter(|selector| !selector.is_empty()).map(|s| s.to_string());
-        let key = |namespace: Option<&str>| WatchKey {
-            resource: kind.resource.clone(),
-            namespace: namespace.map(str::to_owned),
-            labels: labels.clone(),
-            managed_fields: false,
-        };
-        match &input.within {
-            _ if !kind.resource.namespaced => vec![key(None)],
-            Where::Own if self.is_confined() => {
-                let names = self.rule.parent.namespaces.iter();
-                names.map(|namespace| key(Some(namespace))).collect()
-            }
-            Where::Listed(names) => names.iter().map(|namespace| key(Some(namespace))).collect(),
-            Where::Own | Where::Named(_) | Where::All | Where::Selected(_) => vec![key(None)],
-        }
-    }
-
-    /// What is to be watched of a kind that the rule edits. What we own of an object is written in its managedFields.
-    fn target_keys(&self, kind: &Kind) -> Vec<WatchKey> {
-        let key = |namespace: Option<&String>| WatchKey {
-            resource: kind.resource.clone(),
-            namespace: namespace.cloned(),
-            labels: None,
-            managed_fields: true,
-        };
-        if !self.is_confined() || !kind.resource.namespaced {
-            return vec![key(None)];
-        }
-        self.rule.parent.namespaces.iter().map(|namespace| key(Some(namespace))).collect()
+    /// The keys of watches, in the order of what is known by now.
+    fn reached<T>(&self, keys: impl FnOnce(&Reach<'_>) -> T) -> T {
+        keys(&Reach::of(&self.rule, &self.scopes()))
     }
 
     /// What is to be remembered of it.

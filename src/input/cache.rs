@@ -88,7 +88,7 @@ impl InputCaches {
 }
 
 /// A cache of those objects that are of a kind.
-pub(super) fn holding(gvk: &Gvk, objects: &[Value], scopes: &Scopes) -> ChildCache {
+pub(crate) fn holding(gvk: &Gvk, objects: &[Value], scopes: &Scopes) -> ChildCache {
     let store = Store::new(gvk, true, Some(Arc::new(owner_keys_of)));
     let of_kind = objects.iter().filter(|object| Gvk::of(object).as_ref() == Some(gvk));
     let items: Vec<Stored> = of_kind.filter_map(|object| completed(object, gvk, scopes)).collect();

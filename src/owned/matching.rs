@@ -12,6 +12,7 @@ mod entries;
 mod walk;
 
 pub(super) use assign::assign;
+pub(super) use entries::Entries;
 
 use super::fields::FieldSet;
 use super::ignore::{Ignored, Level};

@@ -65,7 +65,7 @@ pub(super) fn at_mut<'a>(object: &'a mut Value, path: &FieldPath) -> Option<&'a 
 }
 
 /// Durations, times and quantities of the same worth.
-fn same_worth(ours: &Value, theirs: &Value) -> bool {
+pub(super) fn same_worth(ours: &Value, theirs: &Value) -> bool {
     if let (Some(ours), Some(theirs)) = (ours.as_str(), theirs.as_str()) {
         if let (Ok(ours), Ok(theirs)) = (ours.parse::<GoDuration>(), theirs.parse::<GoDuration>()) {
             return ours.nanoseconds() == theirs.nanoseconds();

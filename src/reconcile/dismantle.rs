@@ -7,12 +7,13 @@
 use super::{Ended, Next, Scene, after_refusal, finalizer};
 use crate::act::{self, remove::remove};
 use crate::fetch::{Live, Observed};
-use crate::marks;
+use crate::marks::{self, Mark};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::Lane;
 use crate::refusal::{Class, Refusal};
 use crate::render::place_name;
 use crate::report::{ChildReport, Report, State};
+use crate::rule::Rule;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -45,9 +46,9 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving, cause: C
     let mut lines = Vec::new();
     let mut took = false;
     for live in observed.children.values() {
-        let waits = waits_for(live, &observed, scene);
+        let waits = waits_for(live, &observed, scene.rule);
         let why = match waits {
-            Some(other) => format!("it goes after `{other}`"),
+            Some(other) => format!("it goes after `{}`", other.child),
             None if live.stored.terminating => held_by(live),
             None => match take(scene, live, cause).await {
                 Ok(()) => {
@@ -55,6 +56,7 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving, cause: C
                     "it is being deleted".to_owned()
                 }
                 Err(refusal) => {
+                    scene.complain("the deletion of its child", &refusal);
                     next = next.and(after_refusal(&refusal));
                     format!("it cannot be deleted: {refusal}")
                 }
@@ -66,6 +68,7 @@ pub(super) async fn dismantle(scene: &Scene<'_>, leaving: &mut Leaving, cause: C
     for edited in finalizer::to_take_back(&observed) {
         if let Err(refusal) = act::patch::remove(scene.cluster, edited).await {
             edits_left = true;
+            scene.complain("the end of its edit", &refusal);
             next = next.and(after_refusal(&refusal));
         }
     }
@@ -90,13 +93,12 @@ async fn take(scene: &Scene<'_>, live: &Live, cause: Cause) -> Result<(), Refusa
 }
 
 /// A child that is still there and comes after this one, so that it goes first.
-fn waits_for<'a>(live: &Live, observed: &'a Observed, scene: &Scene<'_>) -> Option<&'a str> {
+pub(crate) fn waits_for<'a>(live: &Live, observed: &'a Observed, rule: &Rule) -> Option<&'a Mark> {
     let own = live.mark.as_ref()?;
     observed.children.values().filter(|other| other.id != live.id).find_map(|other| {
         let mark = other.mark.as_ref()?;
-        let rule = scene.rule.child(&mark.child)?;
-        (mark.child != own.child && rule.after.contains(own.child.as_str()))
-            .then_some(mark.child.as_str())
+        let child = rule.child(&mark.child)?;
+        (mark.child != own.child && child.after.contains(own.child.as_str())).then_some(mark)
     })
 }
 
@@ -126,11 +128,15 @@ async fn finish(scene: &Scene<'_>, leaving: &mut Leaving, manager: &str, cause: 
     }
     match finalizer::release_if_held(scene).await {
         Ok(()) => Next::default(),
-        Err(refusal) => after_refusal(&refusal),
+        Err(refusal) => {
+            scene.complain("its finalizer", &refusal);
+            after_refusal(&refusal)
+        }
     }
 }
 
-fn held_by(live: &Live) -> String {
+/// How far its deletion is.
+pub(crate) fn held_by(live: &Live) -> String {
     let finalizers = live.stored.finalizers();
     if finalizers.is_empty() {
         return "it is being deleted".to_owned();

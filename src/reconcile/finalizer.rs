@@ -13,13 +13,13 @@ use crate::store::Stored;
 use serde_json::{Value, json};
 
 /// Whether a parent holds our finalizer.
-pub(super) fn is_held(parent: &Stored, rule: &Rule) -> bool {
+pub(crate) fn is_held(parent: &Stored, rule: &Rule) -> bool {
     let ours = marks::finalizer(&rule.identity);
     parent.finalizers().contains(&ours)
 }
 
 /// Whether something is made that would be left behind if the parent just went.
-fn needs(desired: &Desired, parent: &Stored) -> bool {
+pub(crate) fn needs(desired: &Desired, parent: &Stored) -> bool {
     desired.children.iter().any(|child| child.free)
         || desired.patches.iter().any(|patch| !patch.stays && patch.wanted.id != parent.id)
 }

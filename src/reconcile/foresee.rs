@@ -27,7 +27,7 @@ pub(crate) fn foresee(scene: &Scene<'_>) -> Foreseen {
     let child = |live: &Live| Some((live.mark.as_ref()?.child.clone(), live.id.clone()));
     let objects = observed.children.values().filter_map(child).collect();
     let alone = left_alone(&scene.parent, scene.rule).is_some();
-    if alone || scene.parent.terminating || is_own_child(scene) {
+    if alone || scene.parent.terminating || is_own_child(&scene.parent, scene.rule) {
         return Foreseen { objects, doomed: BTreeMap::new() };
     }
     let owner = scene.owner(&manager);

@@ -13,9 +13,10 @@ use crate::refusal::Texts;
 use crate::rule::{ChildRule, Policies, Rule};
 use crate::scope::Scope;
 use crate::source::Place;
-use crate::template::{Awaits, HUSHED, Part};
+use crate::template::{Awaits, Context, HUSHED, Part};
 use crate::view::View;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// As long as any name may be.
@@ -79,11 +80,7 @@ pub(super) fn objects(
 ) -> Result<Vec<DesiredChild>, Stuck> {
     held_up(child.template.reads(), &observed.inputs)?;
     let generated = generate::values(child, &view.keys(), observed, setting);
-    let mut context = view.context();
-    if !child.generate.is_empty() {
-        let values = Value::Object(generated.values.clone());
-        context.to_mut().insert("generated", Part::new("generated", &values, Awaits::Nothing));
-    }
+    let context = context(child, view, &generated);
     let documents = rule.templates.documents(&child.template, &context)?;
     if documents.is_empty() && !child.may_be_empty {
         let hint = "guard the child with `when`, or allow it with `mayBeEmpty: true`";
@@ -117,6 +114,20 @@ fn hushed(problem: Problem) -> Problem {
         return Problem { message: HUSHED.to_owned(), hint: None, ..problem };
     }
     problem
+}
+
+/// What the template of a child can see.
+pub(super) fn context<'v>(
+    child: &ChildRule,
+    view: &'v View<'_>,
+    generated: &Generated,
+) -> Cow<'v, Context> {
+    let mut context = view.context();
+    if !child.generate.is_empty() {
+        let values = Value::Object(generated.values.clone());
+        context.to_mut().insert("generated", Part::new("generated", &values, Awaits::Nothing));
+    }
+    context
 }
 
 /// Where the template writes a part of the `nth` document. It renders again: for mistakes only.

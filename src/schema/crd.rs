@@ -36,7 +36,8 @@ pub(super) fn kinds(definition: &Value) -> Vec<(Gvk, Kind)> {
         let root =
             root.map_or_else(Schema::default, |root| whole_object(Reader::STRICT.read(root)));
         let has_status = version.pointer("/subresources/status").is_some();
-        (gvk, Kind { scope, has_status, root })
+        let plural = text(definition, "/spec/names/plural");
+        (gvk, Kind { plural, scope, has_status, root })
     };
     versions.filter(|_| of_kind).into_iter().flatten().filter(served).map(read).collect()
 }

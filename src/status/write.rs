@@ -14,6 +14,7 @@ use crate::owned::{self, FieldSet};
 use crate::queue::Backoff;
 use crate::reconcile::{BACKSTOP, Scene};
 use crate::refusal::{Class, Refusal, Texts};
+use crate::rule::Rule;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -88,6 +89,37 @@ pub async fn write(
     let lacking = said.fields.iter().flat_map(Map::keys).filter(|field| !shape.has(field)).cloned();
     let lacking = lacking.collect();
     Written { result: bring(scene, shape, said, after, memory, now).await, lacking }
+}
+
+/// What a status is and what it should be: fields and conditions of ours that differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatusChange {
+    /// As it is.
+    pub before: Value,
+    /// What is wanted.
+    pub wanted: Map<String, Value>,
+    /// The field manager.
+    pub manager: String,
+}
+
+/// What would be written, if anything: the same judgement as after a restart. Pure.
+pub fn change(
+    rule: &Rule,
+    said: &Said,
+    after: &Observed,
+    shape: Option<&Shape>,
+    now: Timestamp,
+) -> Option<StatusChange> {
+    let shape = shape.filter(|shape| shape.subresource && rule.status.is_some())?;
+    let manager = status_manager(&rule.identity);
+    let fields = after.parent.status_fields(&manager);
+    let parent = after.parent.value();
+    let wanted = wanted(said, parent, shape, fields.as_ref(), now);
+    if in_sync(&wanted, parent, fields.as_ref(), None) {
+        return None;
+    }
+    let before = parent.get("status").cloned().unwrap_or_default();
+    Some(StatusChange { before, wanted: timeless(&wanted), manager })
 }
 
 async fn bring(

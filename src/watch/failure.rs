@@ -71,6 +71,20 @@ impl Failure {
         matches!(self, Self::Refused { code: 410, .. } | Self::Rewound)
     }
 
+    /// Whether a right is missing.
+    pub(super) fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Refused { code: 401 | 403, .. })
+    }
+
+    /// Whether it may pass within a moment.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::Refused { code, .. } => *code >= 500 || [410, 429].contains(code),
+            Self::Unreachable(_) | Self::Slow(_) | Self::Garbled(_) => true,
+            Self::Short | Self::Silent | Self::Rewound | Self::Panicked => false,
+        }
+    }
+
     /// Failures of the same sort are logged once.
     pub(super) fn sort(&self) -> (std::mem::Discriminant<Self>, u16) {
         let code = if let Self::Refused { code, .. } = self { *code } else { 0 };

@@ -27,6 +27,9 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 const BACKOFF: Backoff =
     Backoff { base: Duration::from_millis(1600), cap: Duration::from_secs(30) };
 
+/// A list that nobody follows is begun so often.
+const TRIES: u32 = 3;
+
 /// For one page of a list.
 const PAGE_WITHIN: Duration = Duration::from_mins(1);
 
@@ -101,6 +104,21 @@ impl Reflector {
         loop {
             let Err(_) = AssertUnwindSafe(self.reflect()).catch_unwind().await;
             self.failed(&Failure::Panicked).await;
+        }
+    }
+
+    /// Lists everything, and ends.
+    pub(super) async fn once(mut self) -> Result<(), Failure> {
+        loop {
+            let failure = match self.list().await {
+                Ok(()) => return Ok(()),
+                Err(failure) => failure,
+            };
+            self.failures += 1;
+            if self.failures >= TRIES || !failure.may_pass() {
+                return Err(failure);
+            }
+            sleep(failure.retry_after().max(Duration::from_millis(200))).await;
         }
     }
 

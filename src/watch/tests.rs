@@ -418,3 +418,31 @@ fn a_key_reads_as_a_sentence() {
     key.namespace = Some("shop".into());
     assert_eq!(key.to_string(), "v1 ConfigMap in shop with a=b");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_nobody_follows_is_tried_again_and_ends() {
+    let (client, asked) = server(|number, _| match number {
+        0 => refusal(503, "busy", 0),
+        1 => list(50, "next", &[object("a", 3)]),
+        2 => Reply::Text(410, GONE.to_owned()),
+        _ => list(60, "", &[object("b", 4)]),
+    });
+    let store = list_once(&client, key(), None).await.unwrap();
+    let names: Vec<String> = store.all().iter().map(|stored| stored.id.name.to_string()).collect();
+    assert_eq!((names, store.synced()), (vec!["b".to_owned()], true));
+    sleep(1000 * SECOND).await;
+    assert_eq!(steps(&asked), ["list"; 4], "and no stream");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_forbidden_is_asked_for_once() {
+    let (client, asked) = server(|_, _| refusal(403, "no", 0));
+    let error = list_once(&client, key(), None).await.err().unwrap();
+    assert!(error.forbidden);
+    assert_eq!(error.to_string(), "the API server answers 403: no");
+    assert_eq!(steps(&asked), ["list"]);
+    let (client, asked) = server(|_, _| refusal(500, "broken", 0));
+    let error = list_once(&client, key(), None).await.err().unwrap();
+    assert!(!error.forbidden);
+    assert_eq!(steps(&asked), ["list"; 3], "and given up in the end");
+}

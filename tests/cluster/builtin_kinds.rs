@@ -49,6 +49,10 @@ pub(crate) async fn are_created_with_one_call_and_left_alone() {
     passes(&sandbox, 1).await;
     assert_eq!(of_children(&sandbox).len(), expected, "{:#?}", &of_children(&sandbox)[expected..]);
     sandbox.stop().await;
+    crate::plan::nothing_would_change(&sandbox).await;
+    let (from, to) = ("\nmetadata: {name: ", "\nmetadata: {annotations: {edited: \"yes\"}, name: ");
+    let edited = sandbox.with_template("all.yaml", from, to);
+    crate::plan::every_child_would_change(&sandbox, &edited, "/metadata/annotations/edited").await;
     sandbox.delete("GlobalEverything", "one").await;
 }
 

@@ -9,11 +9,13 @@
 )]
 
 mod builtin_kinds;
+mod chart;
 mod concurrency;
 mod control_plane;
 mod deletion;
 mod dev;
 mod events;
+mod explain;
 mod groups;
 mod inputs;
 mod isolation;
@@ -21,6 +23,7 @@ mod kinds;
 mod life;
 mod lifecycle;
 mod patches;
+mod plan;
 mod policies;
 mod quiet;
 mod readiness;
@@ -29,6 +32,7 @@ mod repair;
 mod replica;
 mod replicas;
 mod restraint;
+mod rights;
 mod rule_edits;
 mod safety;
 mod sandbox;
@@ -68,8 +72,10 @@ fn main() -> ExitCode {
     let trials = [
         usual_life(),
         shipped_rules(),
+        rights_of_rules(),
         trouble_of_all_sorts(),
         ends(),
+        only_reading(),
         schemas(),
         with_processes(),
         replicas(),
@@ -131,6 +137,18 @@ fn shipped_rules() -> Vec<Trial> {
         shipped::a_tenants_namespaces_outlive_it_and_its_people_do_not,
         shipped::an_environment_goes_when_its_time_is_over,
         shipped::an_autoscaler_of_ours_keeps_the_number_that_it_set,
+    ]
+}
+
+/// What `rbac` prints, against what the API server demands.
+fn rights_of_rules() -> Vec<Trial> {
+    trials![
+        rights::config_sync_needs_exactly_what_is_printed,
+        rights::database_needs_exactly_what_is_printed,
+        rights::namespace_defaults_needs_exactly_what_is_printed,
+        rights::preview_needs_exactly_what_is_printed,
+        rights::tenant_needs_exactly_what_is_printed,
+        rights::webapp_needs_exactly_what_is_printed,
     ]
 }
 
@@ -213,6 +231,24 @@ fn ends() -> Vec<Trial> {
     ]
 }
 
+/// Commands that read the live state and write nothing.
+fn only_reading() -> Vec<Trial> {
+    trials![
+        plan::of_a_fresh_cluster_everything_is_created_and_then_nothing_changes,
+        plan::an_edited_template_is_exactly_that_change_with_its_line,
+        plan::a_hand_edit_and_a_foreign_object_are_told_with_who_did_it,
+        plan::the_program_says_by_its_exit_code_whether_anything_would_change,
+        plan::values_of_secrets_are_in_no_output,
+        plan::a_rule_that_reveals_secrets_does_not_reveal_them_in_plans,
+        plan::updates_deletions_recreations_and_edits_are_told_apart,
+        plan::a_kind_that_is_not_served_is_named_and_holds_up_only_its_own_objects,
+        plan::a_missing_right_is_named_with_its_verb_and_resource,
+        explain::a_ready_parent_a_hand_edit_and_a_foreign_object,
+        explain::how_far_a_deletion_is,
+        explain::why_a_rule_is_not_for_a_parent_and_what_waits_for_what,
+    ]
+}
+
 /// What is known of kinds, against the server's own word.
 fn schemas() -> Vec<Trial> {
     trials![
@@ -245,7 +281,17 @@ fn replicas() -> Vec<Trial> {
 
 /// Tests that start processes of their own.
 fn with_processes() -> Vec<Trial> {
-    let blocking: [(&str, fn()); 4] = [
+    let blocking: [(&str, fn()); 8] = [
+        ("chart::it_renders_as_expected", chart::it_renders_as_expected),
+        ("chart::wrong_values_are_refused_and_named", chart::wrong_values_are_refused_and_named),
+        (
+            "chart::files_of_others_are_put_in_where_they_are",
+            chart::files_of_others_are_put_in_where_they_are,
+        ),
+        (
+            "chart::a_release_lives_and_goes_and_takes_no_object_along",
+            chart::a_release_lives_and_goes_and_takes_no_object_along,
+        ),
         (
             "control_plane::no_server_outlives_a_killed_parent",
             control_plane::no_server_outlives_a_killed_parent,

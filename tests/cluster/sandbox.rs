@@ -45,6 +45,13 @@ impl Sandbox {
         Self::with_folder(name, folder).await
     }
 
+    /// The same without a controller yet.
+    pub(crate) async fn webapp_at_rest(name: &str) -> Self {
+        let folder = rule::read(Path::new("rules/webapp.yaml"), Path::new("templates"))
+            .expect("the shipped rule");
+        Self::at_rest(name, folder).await
+    }
+
     /// With another shipped rule, some of its text replaced: what is not confined to a namespace needs names of the test's own.
     pub(crate) async fn shipped(name: &str, rule: &str, replaced: &[(&str, &str)]) -> Self {
         let path = format!("rules/{rule}.yaml");
@@ -176,7 +183,7 @@ impl Sandbox {
             ..controller::Options::default()
         };
         let controller = Controller::new(world().client(&self.agent), options);
-        controller.begin(&rule::load(&self.confined())).await;
+        controller.begin(&rule::load(&self.confined(&self.folder))).await;
         self.controller = Some(controller.start());
     }
 
@@ -184,7 +191,7 @@ impl Sandbox {
     pub(crate) fn rule_is(&mut self, text: &str) {
         self.folder.rules = vec![Source::new("rule.yaml", text)];
         if let Some(running) = &self.controller {
-            running.controller.take_over(&rule::load(&self.confined()));
+            running.controller.take_over(&rule::load(&self.confined(&self.folder)));
         }
     }
 
@@ -223,22 +230,41 @@ impl Sandbox {
         }
     }
 
+    /// The rules with another text in one template, for whoever only reads.
+    pub(crate) fn with_template(&self, name: &str, from: &str, to: &str) -> Vec<Arc<rule::Rule>> {
+        let mut templates = (*self.folder.templates).clone();
+        let source = templates.get_mut(name).expect("the template");
+        assert!(source.text.contains(from), "{name} has no {from}");
+        *source = Source::new(source.name.clone(), source.text.replace(from, to));
+        let rules = self.folder.rules.clone();
+        self.rules_of(&Folder { rules, templates: Arc::new(templates) })
+    }
+
+    /// From now on [`Sandbox::allow`] speaks of this user.
+    pub(crate) fn limit(&mut self, user: &str) {
+        self.user = Some(user.to_owned());
+    }
+
     /// The rules, confined to this namespace.
-    fn rules(&self) -> Vec<Arc<rule::Rule>> {
-        let loaded = rule::load(&self.confined());
+    pub(crate) fn rules(&self) -> Vec<Arc<rule::Rule>> {
+        self.rules_of(&self.folder)
+    }
+
+    fn rules_of(&self, folder: &Folder) -> Vec<Arc<rule::Rule>> {
+        let loaded = rule::load(&self.confined(folder));
         assert_eq!(loaded.problems, [], "the rules compile");
         loaded.rules
     }
 
-    fn confined(&self) -> Folder {
-        let confined = self.folder.rules.iter().map(|source| {
+    fn confined(&self, folder: &Folder) -> Folder {
+        let confined = folder.rules.iter().map(|source| {
             let text = source
                 .text
                 .replace("parent: {", &format!("parent: {{namespaces: [{}], ", self.namespace));
             let text = if self.anywhere { source.text.clone() } else { text.into() };
             Source::new(source.name.clone(), text)
         });
-        Folder { rules: confined.collect(), templates: Arc::clone(&self.folder.templates) }
+        Folder { rules: confined.collect(), templates: Arc::clone(&folder.templates) }
     }
 
     pub(crate) fn controller(&self) -> &Arc<Controller> {

@@ -17,6 +17,7 @@ fn is_ready(object: &Value) -> bool {
 async fn a_restart_writes_nothing(sandbox: &mut Sandbox) {
     sandbox.settled().await;
     sandbox.stop().await;
+    crate::plan::nothing_would_change(sandbox).await;
     let before = sandbox.writes().len();
     sandbox.start();
     sandbox.settled().await;

@@ -79,7 +79,7 @@ impl World {
         &self.kubeconfig
     }
 
-    /// Every finished request of a User-Agent, as audit events, in order.
+    /// Every finished request of a User-Agent, in order.
     pub(crate) fn requests(&self, agent: &str) -> Vec<Request> {
         self.requests_that(|event| event["userAgent"] == agent)
     }
@@ -89,12 +89,23 @@ impl World {
         self.requests_that(|event| event["impersonatedUser"]["username"] == user)
     }
 
-    fn requests_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Request> {
+    /// The audit event of every finished request of a User-Agent, in order.
+    pub(crate) fn audited(&self, agent: &str) -> Vec<Value> {
+        self.audited_that(|event| event["userAgent"] == agent)
+    }
+
+    fn audited_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Value> {
         let log = fs::read_to_string(&self.audit_log).expect("an audit log");
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         log.lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .filter(|event| event["stage"] == "ResponseComplete" && are_asked_for(event))
+            .collect()
+    }
+
+    fn requests_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Request> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let events = self.audited_that(are_asked_for).into_iter();
+        events
             .map(|event| Request {
                 verb: text(&event["verb"]),
                 uri: text(&event["requestURI"]),

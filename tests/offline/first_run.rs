@@ -28,7 +28,18 @@ users: [{name: nobody, user: {}}]
 
 /// Commands that look for rules, each in the way that it is typed first.
 const WITH_RULES: &[&[&str]] =
-    &[&["check"], &["render"], &["test"], &["graph"], &["crd"], &["run"], &["dev", "--once"]];
+    &[
+        &["check"],
+        &["render"],
+        &["test"],
+        &["graph"],
+        &["crd"],
+        &["rbac"],
+        &["plan"],
+        &["explain", "ConfigMap/a"],
+        &["run"],
+        &["dev", "--once"],
+    ];
 
 #[test]
 fn an_empty_folder_is_told_with_the_command_that_makes_a_first_rule() {
@@ -94,9 +105,19 @@ fn a_cluster_that_is_missing_or_silent_is_told_with_what_to_try() {
     assert_eq!((code, out.as_str()), (1, ""), "{told}");
     assert!(told.contains("error: no cluster") && told.contains("KUBECONFIG"), "{told}");
     assert!(told.contains("`kubewright dev`"), "{told}");
+    for command in [&["plan"][..], &["explain", "ConfigMap/a"]] {
+        let (code, out, told) = run(alone.path(), command);
+        assert_eq!((code, out.as_str()), (1, ""), "{command:?}: {told}");
+        assert!(told.contains("no cluster") && told.contains("KUBECONFIG"), "{command:?}: {told}");
+    }
     let silent = folder(&[("rules/first.yaml", RULE), (".kube/config", SILENT)]);
     let (code, out, told) = run(silent.path(), &["run", "--address", "none"]);
     assert_eq!((code, out.as_str()), (1, ""), "{told}");
     assert!(told.contains("error: the cluster does not answer"), "{told}");
     assert!(told.contains("`kubectl version`"), "{told}");
+    for command in [&["plan"][..], &["explain", "ConfigMap/a"]] {
+        let (code, out, told) = run(silent.path(), command);
+        assert_eq!((code, out.as_str()), (1, ""), "{command:?}: {told}");
+        assert!(told.contains("does not answer"), "{command:?}: {told}");
+    }
 }

@@ -6,6 +6,7 @@
 )]
 
 mod absence;
+mod chart;
 mod check;
 mod codes;
 mod commands;
@@ -15,11 +16,14 @@ mod first_run;
 mod graph;
 mod groups;
 mod inputs;
+mod inventory;
 mod lints;
 mod new;
+mod plan;
 mod policies;
 mod problems;
 mod program;
+mod rbac;
 mod reference;
 mod running;
 mod scenarios;

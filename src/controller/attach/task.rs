@@ -11,9 +11,10 @@ use crate::controller::{Controller, lock};
 use crate::fetch::ChildCache;
 use crate::object::Gvk;
 use crate::queue::{Backoff, Lane, random};
+use crate::reach::Reach;
 use crate::status::{Shape, shape_of};
 use crate::store::Change;
-use crate::watch::{KindError, Watch, WatchKey};
+use crate::watch::{KindError, Watch};
 use futures::FutureExt;
 use futures::future::{join_all, select_all};
 use std::collections::BTreeSet;
@@ -118,7 +119,7 @@ impl Task {
             attached.learn(kind);
         }
         for (gvk, kind) in found {
-            for key in attached.keys(&kind, None) {
+            for key in attached.reached(|reach| reach.parents(&kind)) {
                 let hold = attached.listen(controller.watches.watch(key), Ear::parent);
                 lock(&attached.parents).push(hold);
             }
@@ -142,7 +143,7 @@ impl Task {
                 Ok(kind) => {
                     attached.learn(&kind);
                     let tell = move |ear: &Ear, change: &Change| ear.input(index, change);
-                    let keys = attached.input_keys(input, &kind).into_iter();
+                    let keys = attached.reached(|reach| reach.input(input, &kind)).into_iter();
                     let holds =
                         keys.map(|key| attached.listen(controller.watches.watch(key), tell));
                     let holds = holds.collect();
@@ -167,7 +168,7 @@ impl Task {
             match controller.cluster.kinds.resolve(&gvk).await {
                 Ok(kind) => {
                     attached.learn(&kind);
-                    let keys = attached.target_keys(&kind).into_iter();
+                    let keys = attached.reached(|reach| reach.targets(&kind)).into_iter();
                     let watches = keys.map(|key| controller.watches.watch(key));
                     let holds = watches.map(|watch| attached.listen(watch, Ear::target)).collect();
                     lock(&attached.targets).insert(gvk.clone(), holds);
@@ -187,9 +188,8 @@ impl Task {
     async fn namespaces(&self, controller: &Controller, attached: &Attached) {
         let gvk = Gvk { group: String::new(), version: "v1".into(), kind: "Namespace".into() };
         let Ok(kind) = controller.cluster.kinds.resolve(&gvk).await else { return };
-        let resource = kind.resource.clone();
-        let key = WatchKey { resource, namespace: None, labels: None, managed_fields: false };
-        let hold = attached.listen(controller.watches.watch(key), Ear::namespace);
+        let watch = controller.watches.watch(Reach::namespaces(&kind));
+        let hold = attached.listen(watch, Ear::namespace);
         *lock(&attached.namespaces) = Some(hold);
     }
 

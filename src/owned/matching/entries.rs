@@ -9,9 +9,14 @@ use serde_json::{Map, Value};
 
 /// The entries of one object, unparsed: they are asked about few places. None if `managedFields` was taken out.
 #[derive(Clone, Copy)]
-pub(super) struct Entries<'a>(Option<&'a Value>);
+pub(in crate::owned) struct Entries<'a>(Option<&'a Value>);
 
 impl<'a> Entries<'a> {
+    /// Those of an object's `managedFields`.
+    pub(in crate::owned) fn among(managed_fields: &'a Value) -> Self {
+        Self(Some(managed_fields))
+    }
+
     pub(super) fn of(object: &'a Value) -> Self {
         Self(object.get("metadata").and_then(|metadata| metadata.get("managedFields")))
     }
@@ -22,7 +27,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Whether somebody owns exactly this place, and nobody only parts of it.
-    pub(super) fn own_whole(self, path: &FieldPath) -> bool {
+    pub(in crate::owned) fn own_whole(self, path: &FieldPath) -> bool {
         self.own(path) && !self.own_parts(path)
     }
 

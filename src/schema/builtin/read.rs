@@ -38,13 +38,14 @@ pub(super) fn table(text: &'static str) -> Table {
     table
 }
 
-/// `apps/v1 Deployment namespaced status apps.v1.Deployment`
+/// `apps/v1 Deployment deployments namespaced status apps.v1.Deployment`
 fn read_kind(line: &'static str) -> Option<(Gvk, Kind)> {
     let words: Vec<&str> = line.split(' ').collect();
-    let [api_version, kind, scope, status, root] = words.try_into().ok()?;
+    let [api_version, kind, plural, scope, status, root] = words.try_into().ok()?;
     let scope = if scope == "cluster" { Scope::Cluster } else { Scope::Namespaced };
     let root = Schema::of(Shape::Named(root));
-    Some((Gvk::parse(api_version, kind)?, Kind { scope, has_status: status == "status", root }))
+    let (plural, has_status) = (plural.to_owned(), status == "status");
+    Some((Gvk::parse(api_version, kind)?, Kind { plural, scope, has_status, root }))
 }
 
 /// `name! TYPE`

@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// How to read the text; part of it.
 const LEGEND: &str = "\
 # The built-in kinds of Kubernetes MINOR: written by a test (docs/CONTRIBUTING.md), never by hand.
-#   kind APIVERSION KIND cluster|namespaced status|- TYPE
+#   kind APIVERSION KIND PLURAL cluster|namespaced status|- TYPE
 #   TYPE, or TYPE~ if it is written as a whole, and below it a line per field: NAME FORM, or NAME! FORM if it must be there
 #   FORM: any, bool, int32, int64, number, text, bytes (base64), time, int-or-text, quantity, the name of a TYPE,
 #     [FORM] a list, [FORM]set without doubles, [FORM]by(FIELD,…) whose elements are told apart by these fields,
@@ -26,8 +26,8 @@ pub(crate) fn print(description: &Description, claims: &Claims) -> String {
     for ((api_version, kind), resource) in &description.kinds {
         let scope = if resource.namespaced { "namespaced" } else { "cluster" };
         let status = if resource.has_status { "status" } else { "-" };
-        let root = &resource.root;
-        writeln!(text, "kind {api_version} {kind} {scope} {status} {root}").unwrap();
+        let (plural, root) = (&resource.plural, &resource.root);
+        writeln!(text, "kind {api_version} {kind} {plural} {scope} {status} {root}").unwrap();
         collect(description, root, &mut used);
     }
     for name in &used {
