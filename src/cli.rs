@@ -194,7 +194,9 @@ fn no_rule(loaded: &Loaded, folders: &Folders) -> String {
     if loaded.problems.is_empty() {
         format!("there is no rule in `{folder}`: `kubewright new greeting` makes one to learn from")
     } else {
-        format!("no rule in `{folder}` is without problems: mend those above, and try `kubewright check`")
+        format!(
+            "no rule in `{folder}` is without problems: mend those above, and try `kubewright check`"
+        )
     }
 }
 

@@ -59,10 +59,8 @@ fn table<'a>(page: &mut String, arguments: impl Iterator<Item = &'a Arg>) -> Res
             argument.get_env().map(|name| code(&name.to_string_lossy())).unwrap_or_default();
         let defaults = argument.get_default_values().iter();
         let takes_value = argument.get_action().takes_values();
-        let defaults: Vec<String> = defaults
-            .filter(|_| takes_value)
-            .map(|value| code(&value.to_string_lossy()))
-            .collect();
+        let defaults: Vec<String> =
+            defaults.filter(|_| takes_value).map(|value| code(&value.to_string_lossy())).collect();
         writeln!(
             page,
             "| {} | {environment} | {} | {} |",
@@ -93,7 +91,8 @@ fn meaning(argument: &Arg) -> String {
         format!("`{}`{about}", value.get_name())
     });
     let told: Vec<String> = told.collect();
-    let told = if told.is_empty() { String::new() } else { format!(" One of {}.", told.join(", ")) };
+    let told =
+        if told.is_empty() { String::new() } else { format!(" One of {}.", told.join(", ")) };
     let stop = if help.ends_with(['.', ')']) { "" } else { "." };
     format!("{help}{stop}{told}").replace('|', "\\|")
 }

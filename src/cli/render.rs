@@ -81,7 +81,9 @@ fn nothing(loaded: &Loaded, parents: &[Value]) -> String {
             "there is no parent to render for: put an example of {kinds} beside the rules, or name a file with --file"
         )
     } else {
-        format!("no rule is for any of these parents, or none wants a child of them; there are rules for {kinds}")
+        format!(
+            "no rule is for any of these parents, or none wants a child of them; there are rules for {kinds}"
+        )
     }
 }
 

@@ -116,7 +116,9 @@ fn run(
             Err(failed(&format!("no scenario in `{name}` is about `{text}`"), terminal))
         }
         (None, true) => Err(failed(
-            &format!("there is no scenario in `{name}`: write one into a file such as `{name}/first.yaml`"),
+            &format!(
+                "there is no scenario in `{name}`: write one into a file such as `{name}/first.yaml`"
+            ),
             terminal,
         )),
     }

@@ -73,9 +73,7 @@ pub(super) fn of_children(
     let stuck = desired.stuck.iter().map(|((child, items), stuck)| {
         let standing = match stuck {
             Stuck::Waiting(why) => Standing::new(Reason::Waiting, why.clone()),
-            Stuck::Failed(problem) => {
-                Standing::new(Reason::RenderFailed, problem.to_string())
-            }
+            Stuck::Failed(problem) => Standing::new(Reason::RenderFailed, problem.to_string()),
         };
         standing.line(&place_name(child, items), None)
     });
@@ -172,12 +170,8 @@ fn of_refusal(class: &Class, message: String) -> Standing {
     match class {
         Class::Forbidden => Standing::new(Reason::Forbidden, message),
         Class::Withheld => Standing::new(Reason::DeletionWithheld, message),
-        Class::Permanent | Class::Held(_) => {
-            Standing::new(Reason::ChildFailed, message)
-        }
-        Class::Unavailable | Class::NotServed => {
-            Standing::new(Reason::Waiting, message)
-        }
+        Class::Permanent | Class::Held(_) => Standing::new(Reason::ChildFailed, message),
+        Class::Unavailable | Class::NotServed => Standing::new(Reason::Waiting, message),
         Class::NotFound | Class::Stale | Class::Transient(_) => {
             Standing::new(Reason::Progressing, message)
         }

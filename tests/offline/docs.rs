@@ -27,11 +27,7 @@ use page::faults;
 use std::fs;
 
 /// Pages that begin in an empty folder.
-const FROM_NOTHING: &[&str] = &[
-    "docs/START.md",
-    "docs/FIRST-RULE.md",
-    "docs/MIGRATING.md",
-];
+const FROM_NOTHING: &[&str] = &["docs/START.md", "docs/FIRST-RULE.md", "docs/MIGRATING.md"];
 
 /// Pages whose examples are tests of their own (`reference`, and those beside `template::reference` and `rule::examples`).
 const TESTED_ELSEWHERE: &[&str] = &["docs/RULES.md", "docs/TEMPLATES.md"];
@@ -39,7 +35,7 @@ const TESTED_ELSEWHERE: &[&str] = &["docs/RULES.md", "docs/TEMPLATES.md"];
 /// Every page with its text, the front door included.
 fn pages() -> Vec<(String, String)> {
     let mut names = book::pages();
-    names.push("README.md".to_owned());
+    names.extend(["README.md", "charts/kubewright/README.md"].map(str::to_owned));
     let text = |name: String| {
         let text = fs::read_to_string(&name).unwrap();
         (name, text)

@@ -27,19 +27,18 @@ users: [{name: nobody, user: {}}]
 ";
 
 /// Commands that look for rules, each in the way that it is typed first.
-const WITH_RULES: &[&[&str]] =
-    &[
-        &["check"],
-        &["render"],
-        &["test"],
-        &["graph"],
-        &["crd"],
-        &["rbac"],
-        &["plan"],
-        &["explain", "ConfigMap/a"],
-        &["run"],
-        &["dev", "--once"],
-    ];
+const WITH_RULES: &[&[&str]] = &[
+    &["check"],
+    &["render"],
+    &["test"],
+    &["graph"],
+    &["crd"],
+    &["rbac"],
+    &["plan"],
+    &["explain", "ConfigMap/a"],
+    &["run"],
+    &["dev", "--once"],
+];
 
 #[test]
 fn an_empty_folder_is_told_with_the_command_that_makes_a_first_rule() {

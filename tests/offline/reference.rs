@@ -136,9 +136,10 @@ fn the_reference_pages_are_what_the_program_says() {
 
 #[test]
 fn the_pages_of_commands_and_reasons_are_what_the_program_says() {
-    for (path, text) in
-        [("docs/COMMANDS.md", cli::reference::reference()), ("docs/REASONS.md", reason::reference())]
-    {
+    for (path, text) in [
+        ("docs/COMMANDS.md", cli::reference::reference()),
+        ("docs/REASONS.md", reason::reference()),
+    ] {
         if std::env::var_os("KUBEWRIGHT_UPDATE").is_some() {
             fs::write(path, &text).unwrap();
         }

@@ -37,7 +37,9 @@ fn completions_know_every_command_and_option() {
 #[test]
 fn a_script_of_bash_is_one() {
     let (_, script, _) = run(folder(&[]).path(), &["completions", "bash"]);
-    let ask = format!("{script}\nCOMP_WORDS=(kubewright che)\nCOMP_CWORD=1\n_kubewright kubewright che kubewright\necho \"${{COMPREPLY[*]}}\"\n");
+    let ask = format!(
+        "{script}\nCOMP_WORDS=(kubewright che)\nCOMP_CWORD=1\n_kubewright kubewright che kubewright\necho \"${{COMPREPLY[*]}}\"\n"
+    );
     let shell = std::process::Command::new("bash").arg("-c").arg(ask).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&shell.stdout), "check\n", "{shell:?}");
 }
@@ -47,8 +49,10 @@ fn every_command_has_a_manual_page_with_its_options() {
     let made = folder(&[]);
     let (code, out, error) = run(made.path(), &["man", "--all", "pages"]);
     assert_eq!((code, out.as_str(), error.as_str()), (0, "", ""));
-    let mut expected: Vec<String> =
-        commands().iter().map(|command| format!("pages/kubewright-{}.1", command.get_name())).collect();
+    let mut expected: Vec<String> = commands()
+        .iter()
+        .map(|command| format!("pages/kubewright-{}.1", command.get_name()))
+        .collect();
     expected.push("pages/kubewright.1".into());
     expected.sort();
     assert_eq!(files(made.path()), expected);
@@ -58,7 +62,8 @@ fn every_command_has_a_manual_page_with_its_options() {
         assert!(page.contains(".TH kubewright-"), "{page}");
         for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
             // Roff writes a hyphen with a backslash.
-            let option = argument.get_long().map(|long| format!("\\-\\-{}", long.replace('-', "\\-")));
+            let option =
+                argument.get_long().map(|long| format!("\\-\\-{}", long.replace('-', "\\-")));
             if let Some(option) = option {
                 assert!(page.contains(&option), "{}: {option} in\n{page}", command.get_name());
             }

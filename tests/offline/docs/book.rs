@@ -74,7 +74,8 @@ fn why_broken(name: &str, document: &str, link: &str) -> Option<&'static str> {
     if link.starts_with("https://") || link.starts_with("http://") {
         return None;
     }
-    let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
+    let (path, anchor) =
+        link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
     let target = plain(&Path::new(name).parent().unwrap().join(path));
     if name.starts_with("docs/") && !path.is_empty() && !target.starts_with("docs") {
         return Some("leaves the book: name the file instead");
@@ -83,7 +84,8 @@ fn why_broken(name: &str, document: &str, link: &str) -> Option<&'static str> {
         return Some("leads nowhere");
     }
     let anchor = anchor?;
-    let text = if path.is_empty() { document.to_owned() } else { fs::read_to_string(target).ok()? };
+    let text =
+        if path.is_empty() { document.to_owned() } else { fs::read_to_string(target).ok()? };
     let known = anchors(&text).iter().any(|known| known == anchor);
     (!known).then_some("leads nowhere: there is no such heading")
 }
@@ -129,8 +131,10 @@ fn every_page_begins_with_its_title_and_can_be_reached_from_the_front_door() {
         let text = fs::read_to_string(&name).unwrap();
         for (_, link) in links(&text) {
             let path = link.split('#').next().unwrap_or_default();
-            let target = plain(&Path::new(&name).parent().unwrap().join(path)).display().to_string();
-            if target.starts_with("docs/") && target.ends_with(".md") && !reached.contains(&target) {
+            let target =
+                plain(&Path::new(&name).parent().unwrap().join(path)).display().to_string();
+            if target.starts_with("docs/") && target.ends_with(".md") && !reached.contains(&target)
+            {
                 reached.push(target);
             }
         }

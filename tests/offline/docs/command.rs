@@ -11,7 +11,8 @@ const NEED_A_CLUSTER: &[&str] = &["dev", "explain", "plan", "run"];
 
 /// What a page may call besides: nothing of it is run.
 const OTHERS: &[&str] = &[
-    "cargo", "cd", "docker", "export", "git", "helm", "kill", "kind", "kubectl", "man", "mkdir", "mkdocs", "nice", "sed", "tar",
+    "cargo", "cd", "docker", "export", "git", "helm", "kill", "kind", "kubectl", "man", "mkdir",
+    "mkdocs", "nice", "sed", "tar",
 ];
 
 /// One command: its words, and where its output goes.
@@ -40,7 +41,8 @@ impl Line {
             }
         }
         words.extend(word);
-        let end = words.iter().position(|word| ["|", "&&", "||", ";", "&"].contains(&word.as_str()));
+        let end =
+            words.iter().position(|word| ["|", "&&", "||", ";", "&"].contains(&word.as_str()));
         words.truncate(end.unwrap_or(words.len()));
         let mut into = None;
         if let Some(at) = words.iter().position(|word| word == ">") {
@@ -59,10 +61,17 @@ impl Line {
         let first = self.words.first()?;
         if first != "kubewright" {
             let known = OTHERS.contains(&first.as_str()) || first.contains('=');
-            return (!known).then(|| format!("what is `{first}`? tests/offline/docs/command.rs names what a page may call"));
+            return (!known).then(|| {
+                format!(
+                    "what is `{first}`? tests/offline/docs/command.rs names what a page may call"
+                )
+            });
         }
         match Arguments::command().try_get_matches_from(&self.words) {
-            Err(error) if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(error)
+                if error.use_stderr()
+                    && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand =>
+            {
                 Some(error.to_string())
             }
             _ => None,
@@ -112,7 +121,9 @@ pub(super) fn mentioned(span: &str) -> Option<String> {
             if !has(within, option) && !has(&program, option) {
                 return Some(format!("there is no option `--{option}`"));
             }
-        } else if std::ptr::eq(within, &raw const program) && word.starts_with(|c: char| c.is_ascii_lowercase()) {
+        } else if std::ptr::eq(within, &raw const program)
+            && word.starts_with(|c: char| c.is_ascii_lowercase())
+        {
             match program.find_subcommand(word) {
                 Some(command) => within = command,
                 None => return Some(format!("there is no command `{word}`")),

@@ -9,18 +9,34 @@ fn read(path: &str) -> String {
 
 /// A line of a source, and the row of the page that says the same.
 const LIMITS: &[(&str, &str, &str)] = &[
-    ("src/render/items.rs", "MOST_ITEMS: usize = 1_000;", "| items of one group (`forEach`) | 1,000 |"),
+    (
+        "src/render/items.rs",
+        "MOST_ITEMS: usize = 1_000;",
+        "| items of one group (`forEach`) | 1,000 |",
+    ),
     ("src/rule/compile/group.rs", "DEEPEST: usize = 8;", "| nested groups | 8 |"),
     ("src/render.rs", "MOST_CHILDREN: usize = 2_000;", "| children of one parent | 2,000 |"),
     ("src/input.rs", "MOST: usize = 10_000;", "| objects of one list of inputs | 10,000 |"),
-    ("src/template/value.rs", "MAX_BYTES: usize = 5 << 20;", "| what one parent renders to | 5 MiB |"),
+    (
+        "src/template/value.rs",
+        "MAX_BYTES: usize = 5 << 20;",
+        "| what one parent renders to | 5 MiB |",
+    ),
     ("src/template/language.rs", "FUEL: u64 = 200_000;", "| steps of one template | 200,000 |"),
     ("src/rule/read.rs", "LARGEST_FILE: u64 = 1 << 20;", "| a rule file or template file | 1 MiB,"),
     ("src/template/compile.rs", "MAX_SOURCE: usize = 128 << 10;", "a template 128 KiB |"),
     ("src/rule/read.rs", "DEEPEST_FOLDER: usize = 8;", "| folders in folders | 8 |"),
-    ("src/status/condition.rs", "LONGEST_MESSAGE: usize = 1024;", "| message of a condition | 1,024 characters |"),
+    (
+        "src/status/condition.rs",
+        "LONGEST_MESSAGE: usize = 1024;",
+        "| message of a condition | 1,024 characters |",
+    ),
     ("src/event/note.rs", "LONGEST: usize = 1024;", "| text of an Event | 1,024 bytes |"),
-    ("src/watch/wire.rs", "LONGEST_LINE: usize = 32 << 20;", "| one line of a watch (an object) | 32 MiB |"),
+    (
+        "src/watch/wire.rs",
+        "LONGEST_LINE: usize = 32 << 20;",
+        "| one line of a watch (an object) | 32 MiB |",
+    ),
     ("src/cluster.rs", "IN_FLIGHT: usize = 16;", "requests of passes in flight are 16 at most"),
 ];
 
@@ -29,7 +45,10 @@ fn the_limits_on_the_page_are_those_of_the_program() {
     let page = read("docs/OPERATING.md");
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for (path, line, row) in LIMITS {
-        assert!(read(path).contains(line), "{path} has no `{line}`: what does docs/OPERATING.md say?");
+        assert!(
+            read(path).contains(line),
+            "{path} has no `{line}`: what does docs/OPERATING.md say?"
+        );
         assert!(page.contains(row), "docs/OPERATING.md has no `{row}`");
     }
 }

@@ -38,7 +38,8 @@ pub(super) fn faults(name: &str, document: &str) -> Found {
     }
     for (number, line) in &parts.prose {
         let place = format!("{name}:{number}");
-        let code = line.strip_prefix("    ").map(str::trim).filter(|code| code.starts_with("kubewright "));
+        let code =
+            line.strip_prefix("    ").map(str::trim).filter(|code| code.starts_with("kubewright "));
         if let Some(mistake) = code.and_then(|code| Line::read(code).mistake()) {
             found.faults.push(format!("{place}: {mistake}"));
         }
@@ -107,7 +108,9 @@ fn compiled(text: &str, folder: &Path) -> Option<String> {
     if !documents.iter().any(|document| document.root.to_json()["kind"] == "Rule") {
         return None;
     }
-    let read = |folder: &Path| rule::read(Path::new("rules"), &folder.join("templates")).unwrap().templates;
+    let read = |folder: &Path| {
+        rule::read(Path::new("rules"), &folder.join("templates")).unwrap().templates
+    };
     let mut templates = Arc::unwrap_or_clone(read(Path::new("")));
     templates.extend(Arc::unwrap_or_clone(read(folder)));
     let rules = vec![Source::new("the block", text)];
