@@ -10,6 +10,7 @@ mod repair;
 mod restraint;
 mod takeover;
 
+pub use patch::Patched;
 pub use restraint::{BACKSTOP, Restraints};
 
 use crate::cluster::{Cluster, Deleted};

@@ -4,14 +4,16 @@
 //! Only objects that are proven ours count as children; a label alone proves nothing. Never here: a request.
 
 use crate::input::Inputs;
-use crate::marks::{Mark, PatchMark, annotation, parse_id};
+use crate::marks::{Mark, PatchMark, annotation, parse_id, visible};
 use crate::object::{Gvk, ObjectId};
 use crate::owned::{self, Entry, FieldSet};
-use crate::store::{Store, Stored};
+use crate::ready::{self, Readiness};
+use crate::store::{OwnerReference, Store, Stored};
+use crate::template::{Awaits, Part};
 use crate::watch::KindError;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 /// What exists, for one parent of one rule.
@@ -78,30 +80,18 @@ pub struct Live {
     pub stored: Arc<Stored>,
     /// What it is for, if it carries a mark.
     pub mark: Option<Mark>,
+    reading: Arc<Reading>,
+    seen: OnceLock<(Value, Part)>,
+}
+
+/// An object as a tree, once somebody needs it: shared with templates, which may need it or not.
+struct Reading {
+    stored: Arc<Stored>,
+    /// What nests deeper than we read is left out, and that is an error.
     value: OnceLock<Result<Value, Value>>,
 }
 
-impl Live {
-    /// Wraps a cache entry.
-    pub fn new(stored: Arc<Stored>) -> Self {
-        let mark = stored.annotation(annotation::CHILD).as_deref().and_then(Mark::parse);
-        let id = stored.id.clone();
-        Self { id, stored, mark, value: OnceLock::new() }
-    }
-
-    /// The object without managedFields. What nests deeper than we read is left out.
-    pub fn value(&self) -> &Value {
-        match self.read() {
-            Ok(whole) => whole,
-            Err(part) => part,
-        }
-    }
-
-    /// Whether nothing is left out.
-    pub fn is_whole(&self) -> bool {
-        self.read().is_ok()
-    }
-
+impl Reading {
     fn read(&self) -> &Result<Value, Value> {
         self.value.get_or_init(|| {
             self.stored.parse().map_err(|_| {
@@ -113,6 +103,54 @@ impl Live {
                 fields.into_iter().filter_map(readable).collect()
             })
         })
+    }
+
+    fn value(&self) -> &Value {
+        match self.read() {
+            Ok(whole) => whole,
+            Err(part) => part,
+        }
+    }
+}
+
+impl Live {
+    /// Wraps a cache entry.
+    pub fn new(stored: Arc<Stored>) -> Self {
+        let mark = stored.annotation(annotation::CHILD).as_deref().and_then(Mark::parse);
+        let id = stored.id.clone();
+        let reading = Reading { stored: Arc::clone(&stored), value: OnceLock::new() };
+        Self { id, stored, mark, reading: Arc::new(reading), seen: OnceLock::new() }
+    }
+
+    /// The object without managedFields. What nests deeper than we read is left out.
+    pub fn value(&self) -> &Value {
+        self.reading.value()
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_whole(&self) -> bool {
+        self.reading.read().is_ok()
+    }
+
+    /// As templates see it, who call it `path`. It is read and converted when one of them looks into it.
+    pub fn part(&self, path: &str, awaits: Awaits) -> Part {
+        let reading = Arc::clone(&self.reading);
+        Part::later(path, move |show| show(reading.value()), awaits)
+    }
+
+    /// A parent as its rule sees it: for comparisons and for templates.
+    pub fn seen(&self) -> (&Value, &Part) {
+        let (value, part) = self.seen.get_or_init(|| {
+            let value = visible(self.value());
+            let part = Part::new("parent", &value, Awaits::Key("status".into()));
+            (value, part)
+        });
+        (value, part)
+    }
+
+    /// Whether it is ready, by its kind's rule.
+    pub fn readiness(&self) -> &Readiness {
+        self.stored.readiness(|| ready::readiness(self.value()))
     }
 
     /// What `manager` owns of it by server-side apply.
@@ -153,13 +191,12 @@ impl Live {
         let names_us = mark.object == self.id.to_string()
             && mark.rule == owner.rule
             && mark.parent == owner.parent.to_string();
-        let text = |reference: &Value, key: &str| reference.get(key)?.as_str().map(str::to_owned);
-        let of_former = |reference: &Value| {
-            text(reference, "kind").as_deref() == Some(owner.parent.kind.kind.as_str())
-                && text(reference, "name").as_deref() == Some(&*owner.parent.name)
-                && text(reference, "uid").as_deref() != Some(owner.uid)
+        let of_former = |reference: &OwnerReference| {
+            reference.kind == owner.parent.kind.kind
+                && *reference.name == *owner.parent.name
+                && reference.uid != owner.uid
         };
-        names_us && matches!(owners(self.value()), [only] if of_former(only))
+        names_us && matches!(&*self.stored.owners(), [only] if of_former(only))
     }
 
     /// Why the object is not proven ours, as a sentence fragment; `None` if it is. DESIGN section 6: the mark names
@@ -174,7 +211,7 @@ impl Live {
         if mark.rule != owner.rule || mark.parent != owner.parent.to_string() {
             return Some(format!("it belongs to {} (rule {})", mark.parent, mark.rule));
         }
-        if !mark.free && !has_owner(self.value(), owner.uid) {
+        if !mark.free && !self.is_owned_by(owner.uid) {
             return Some("it does not refer to this parent as its owner".into());
         }
         if self.entry(owner.manager).is_none() {
@@ -191,8 +228,12 @@ impl Live {
                 && mark.parent == owner.parent.to_string()
         });
         let free = self.mark.as_ref().is_some_and(|mark| mark.free);
-        let tied = free || has_owner(self.value(), owner.uid);
+        let tied = free || self.is_owned_by(owner.uid);
         marked && tied && self.entry(owner.manager).is_none()
+    }
+
+    fn is_owned_by(&self, uid: &str) -> bool {
+        self.stored.owners().iter().any(|owner| owner.uid == uid)
     }
 }
 
@@ -206,15 +247,6 @@ pub struct Owner<'a> {
     pub uid: &'a str,
     /// The field manager of this rule and parent.
     pub manager: &'a str,
-}
-
-fn owners(object: &Value) -> &[Value] {
-    let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-    references.map(Vec::as_slice).unwrap_or_default()
-}
-
-fn has_owner(object: &Value, uid: &str) -> bool {
-    owners(object).iter().any(|owner| owner.get("uid").and_then(Value::as_str) == Some(uid))
 }
 
 /// The key under which a child store groups the children of one parent of one rule.
@@ -243,14 +275,17 @@ pub fn edited_by(store: &Store, rule: &str, parent: &ObjectId) -> bool {
         .any(|stored| PatchMark::all_of(&stored).iter().any(ours))
 }
 
-/// Every parent that the marks of a rule name.
-pub fn parents_named(store: &Store, rule: &str) -> Vec<ObjectId> {
-    let prefixes = [owner_key(rule, ""), patch_key(rule, "")];
-    let named = prefixes.iter().flat_map(|prefix| {
-        let keys = store.index_keys(prefix).into_iter();
-        keys.filter_map(|key| parse_id(key.strip_prefix(prefix)?)).collect::<Vec<_>>()
-    });
-    named.collect()
+/// Every parent that the marks of a rule name, each once. It reads every mark, so that it is nothing for each pass.
+pub fn parents_named(store: &Store, rule: &str) -> BTreeSet<ObjectId> {
+    let named = |stored: &Stored| {
+        let child = stored.annotation(annotation::CHILD).as_deref().and_then(Mark::parse);
+        let child = child.into_iter().map(|mark| (mark.rule, mark.parent));
+        let edits = PatchMark::all_of(stored).into_iter().map(|mark| (mark.rule, mark.parent));
+        child.chain(edits).collect::<Vec<_>>()
+    };
+    let all = store.all();
+    let marks = all.iter().flat_map(|stored| named(stored)).filter(|(owner, _)| owner == rule);
+    marks.filter_map(|(_, parent)| parse_id(&parent)).collect()
 }
 
 /// The keys of one cache entry, for the store's index.

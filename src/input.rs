@@ -152,7 +152,7 @@ pub fn targets_among(rule: &Rule, objects: &[Value], scopes: &Scopes) -> Arc<[Ch
 
 /// What names and selectors of inputs can read besides other inputs.
 fn context(rule: &Rule, parent: &Live) -> Result<Context, Problem> {
-    let parent = Part::new("parent", &visible(parent.value()), Awaits::Key("status".into()));
+    let parent = parent.seen().1.clone();
     let context = Context::new().with("parent", parent);
     let early = rule.let_body.as_ref().filter(|_| !rule.let_reads_inputs);
     let Some(body) = early else { return Ok(context) };

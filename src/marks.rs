@@ -184,11 +184,14 @@ impl PatchMark {
 
 const PATCH: &str = "kubewright.io/patch-";
 
+/// How the names of all our field managers begin.
+pub const MANAGER: &str = "kubewright:";
+
 /// The field manager that edits an object that we do not own, for one child of one parent: removing the edit must not touch
 /// another one of the same object.
 pub fn patch_manager(rule: &str, parent: &str, child: &str, items: &[String]) -> String {
     let place = format!("{parent} {child} {}", items.join("/"));
-    format!("kubewright:{rule}:patch:{:016x}", hash64(place.as_bytes()))
+    format!("{MANAGER}{rule}:patch:{:016x}", hash64(place.as_bytes()))
 }
 
 /// The inverse of [`ObjectId`]'s display.
@@ -203,12 +206,12 @@ pub fn parse_id(text: &str) -> Option<ObjectId> {
 /// The field manager that writes the children of one parent for one rule. By name, not by uid: a parent that comes
 /// back under its name still owns what it had. At most 128 bytes, as the API server demands.
 pub fn manager(rule: &str, parent: &ObjectId) -> String {
-    format!("kubewright:{rule}:{:016x}", hash(parent))
+    format!("{MANAGER}{rule}:{:016x}", hash(parent))
 }
 
 /// The field manager that writes a parent's status for one rule.
 pub fn status_manager(rule: &str) -> String {
-    format!("kubewright:{rule}")
+    format!("{MANAGER}{rule}")
 }
 
 /// What holds a parent until those of its children are gone that no owner reference ties to it.

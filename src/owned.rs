@@ -20,6 +20,7 @@ pub mod mend;
 pub mod path;
 pub mod projection;
 mod respelled;
+mod shared;
 mod trail;
 pub mod transfer;
 
@@ -27,7 +28,7 @@ pub use changes::{Changes, Delta, changes, changes_within};
 pub use drift::{Difference, differences};
 pub use entry::{Entry, Holder, entry_in_text, holders, managers, our_entry, our_entry_in_text};
 pub use fields::FieldSet;
-pub use ignore::{Ignored, Spot, without_ignored};
+pub use ignore::{Ignored, Spot, hash_without_ignored, without_ignored};
 pub use intent::{INTENT_ANNOTATION, Mistake, canonical, intent_hash, intent_mark, marked_hash};
 pub use matching::{Matching, Mismatch, covers_part, matches};
 pub use memo::{Drift, Memo};
@@ -35,6 +36,7 @@ pub use mend::{Mend, emptied_to_null, mended};
 pub use path::{FieldPath, Key, Step};
 pub use projection::{project, project_part};
 pub use respelled::spelled_as_found;
+pub(crate) use shared::shared;
 pub use transfer::{inherited, revived, taken_over};
 
 #[cfg(test)]

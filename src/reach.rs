@@ -7,6 +7,7 @@ use crate::marks::label;
 use crate::object::Gvk;
 use crate::rule::{InputRule, Rule, Where};
 use crate::scope::{Scope, Scopes};
+use crate::store::ManagedFields;
 use crate::watch::{Kind, WatchKey};
 
 /// What concerns one rule.
@@ -26,8 +27,9 @@ impl<'a> Reach<'a> {
     }
 
     /// The parents of a kind: one key per namespace they are confined to, or one for all.
-    pub fn parents(&self, kind: &Kind) -> Vec<WatchKey> {
-        self.keys(kind, None, !self.namespaces.is_empty())
+    pub fn parents(&self, kind: &Kind, managed_fields: ManagedFields) -> Vec<WatchKey> {
+        let keys = self.keys(kind, None, !self.namespaces.is_empty()).into_iter();
+        keys.map(|key| WatchKey { managed_fields, ..key }).collect()
     }
 
     /// The children of a kind. Where parents live in no namespace, their children can live in any.
@@ -54,7 +56,7 @@ impl<'a> Reach<'a> {
             resource: kind.resource.clone(),
             namespace: namespace.map(str::to_owned),
             labels: labels.clone(),
-            managed_fields: false,
+            managed_fields: false.into(),
         };
         match &input.within {
             _ if !kind.resource.namespaced => vec![key(None)],
@@ -69,7 +71,7 @@ impl<'a> Reach<'a> {
     /// The namespaces, for whoever asks for their labels.
     pub fn namespaces(kind: &Kind) -> WatchKey {
         let resource = kind.resource.clone();
-        WatchKey { resource, namespace: None, labels: None, managed_fields: false }
+        WatchKey { resource, namespace: None, labels: None, managed_fields: false.into() }
     }
 
     fn keys(&self, kind: &Kind, labels: Option<&str>, confined: bool) -> Vec<WatchKey> {
@@ -77,7 +79,7 @@ impl<'a> Reach<'a> {
             resource: kind.resource.clone(),
             namespace: namespace.cloned(),
             labels: labels.map(str::to_owned),
-            managed_fields: true,
+            managed_fields: true.into(),
         };
         if !confined || !kind.resource.namespaced {
             return vec![key(None)];

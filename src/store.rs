@@ -21,7 +21,7 @@
 mod contents;
 mod stored;
 
-pub use stored::{Format, Stored, Unreadable};
+pub use stored::{Format, ManagedFields, OwnerReference, Stored, Unreadable};
 
 pub(crate) use contents::{Name, name_of};
 
@@ -82,8 +82,8 @@ pub struct Subscription {
 }
 
 impl Store {
-    /// An empty cache for a kind, with or without managedFields.
-    pub fn new(gvk: &Gvk, managed_fields: bool, index: Option<Index>) -> Self {
+    /// An empty cache for a kind.
+    pub fn new(gvk: &Gvk, managed_fields: impl Into<ManagedFields>, index: Option<Index>) -> Self {
         Self {
             format: Format::new(gvk, managed_fields),
             contents: RwLock::new(Contents::new(index)),
@@ -127,11 +127,6 @@ impl Store {
         self.read().indexed(key)
     }
 
-    /// Everything with this beginning that the index says of some object, sorted, each once.
-    pub fn index_keys(&self, prefix: &str) -> Vec<Arc<str>> {
-        self.read().index_keys(prefix)
-    }
-
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.read().objects.len()
@@ -145,6 +140,7 @@ impl Store {
     /// The answer to a write of our own to an object that this watch selects. Tells whether it was news; if not, the cache
     /// already knew as much or more.
     pub fn observe(&self, answer: Stored) -> bool {
+        let answer = self.format.trimmed(answer);
         self.change(|contents| contents.observe(answer).into_iter().collect()) > 0
     }
 

@@ -11,7 +11,6 @@ pub use children::Slot;
 use crate::comparison::{self, Comparison, Root, Scope, Truth, Verdict};
 use crate::fetch::{Live, Observed};
 use crate::input::{Input, Inputs};
-use crate::marks::visible;
 use crate::object::{Gvk, ObjectId};
 use crate::ready::{self, Readiness};
 use crate::rule::{ChildRule, Rule};
@@ -38,7 +37,7 @@ pub struct View<'a> {
 /// What is the same for every view of a pass.
 struct Pass<'a> {
     rule: &'a Rule,
-    parent: Value,
+    parent: &'a Value,
     children: Children<'a>,
     inputs: &'a Inputs,
     now: Timestamp,
@@ -70,9 +69,9 @@ pub enum Decision {
 impl<'a> View<'a> {
     /// Everything that exists; `let` comes later.
     pub fn new(rule: &'a Rule, observed: &'a Observed, now: Timestamp) -> Self {
-        let parent = visible(observed.parent.value());
+        let (parent, part) = observed.parent.seen();
         let context = Context::new()
-            .with("parent", Part::new("parent", &parent, Awaits::Key("status".into())))
+            .with("parent", part.clone())
             .with("rule", Part::new("rule", &json!({"name": &*rule.name}), Awaits::Nothing))
             .with("inputs", observed.inputs.part());
         let children = Children::new(rule, observed);
@@ -197,7 +196,7 @@ impl<'a> View<'a> {
     /// Whether an object of a child is ready: by the rule's own comparisons, else by its kind.
     pub fn readiness(&self, child: Option<&ChildRule>, live: &Live) -> Readiness {
         let Some(own) = child.and_then(|child| child.ready.as_ref()) else {
-            return ready::readiness(live.value());
+            return live.readiness().clone();
         };
         if let Some(verdict) = ready::general(live.value()) {
             return verdict;
@@ -243,7 +242,7 @@ impl<'a> View<'a> {
 impl Scope for View<'_> {
     fn root(&self, name: &str) -> Root<'_> {
         match name {
-            "parent" => present(&self.pass.parent, is_secret(&self.pass.parent)),
+            "parent" => present(self.pass.parent, is_secret(self.pass.parent)),
             "let" => Root::Present(&self.let_value),
             name => match self.item(name) {
                 Some(value) => Root::Present(value),
@@ -312,7 +311,7 @@ fn readiness_of_input(input: &Input) -> Result<Readiness, String> {
     match input {
         Input::Missing(why) => Err(why.clone()),
         Input::Absent => Ok(Readiness::InProgress("it does not exist".into())),
-        Input::Object(live, _) => Ok(ready::readiness(live.value())),
+        Input::Object(live, _) => Ok(live.readiness().clone()),
         Input::List(list) => {
             let mut all = list.as_array().into_iter().flatten().map(ready::readiness);
             Ok(all.find(|found| !found.is_ready()).unwrap_or(Readiness::Ready))

@@ -11,7 +11,7 @@ mod wire;
 pub use kinds::{ASK_AGAIN, Kind, KindError, Kinds, Resource};
 
 use crate::metrics::Metrics;
-use crate::store::{Index, Store};
+use crate::store::{Index, ManagedFields, Store};
 use kube::{Client, Config};
 use reflector::{Reflector, Told};
 use std::collections::HashMap;
@@ -29,8 +29,8 @@ pub struct WatchKey {
     pub namespace: Option<String>,
     /// Only what this label selector selects.
     pub labels: Option<String>,
-    /// Whether managedFields are kept.
-    pub managed_fields: bool,
+    /// How much of managedFields is kept.
+    pub managed_fields: ManagedFields,
 }
 
 /// `apps/v1 Deployment in shop with app=web`.

@@ -20,7 +20,7 @@ use crate::record::{self, Record};
 use crate::rule::Rule;
 use crate::scope::{Scope, Scopes};
 use crate::status::Shape;
-use crate::store::{Change, Notice, Store, Stored, Subscription};
+use crate::store::{Change, ManagedFields, Notice, Store, Stored, Subscription};
 use crate::watch::{Kind, Watch, WatchKey};
 use ear::Ear;
 use std::collections::{BTreeMap, BTreeSet};
@@ -324,6 +324,13 @@ impl Attached {
     /// The keys of watches, in the order of what is known by now.
     fn reached<T>(&self, keys: impl FnOnce(&Reach<'_>) -> T) -> T {
         keys(&Reach::of(&self.rule, &self.scopes()))
+    }
+
+    /// What is watched of a kind of its parents. Of those that no rule of ours edits, others' entries are never asked for.
+    fn parent_keys(&self, kind: &Kind) -> Vec<WatchKey> {
+        let is_edited = self.target_kinds.contains(&kind.resource.gvk) || self.rule.edits_parents();
+        let fields = if is_edited { ManagedFields::Whole } else { ManagedFields::Ours };
+        self.reached(|reach| reach.parents(kind, fields))
     }
 
     /// What is to be remembered of it.

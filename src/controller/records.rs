@@ -40,7 +40,7 @@ impl Records {
             resource,
             namespace: Some(namespace.to_owned()),
             labels: Some(format!("{}={}", label::RECORD, label_value(installation))),
-            managed_fields: false,
+            managed_fields: false.into(),
         });
         Self {
             namespace: namespace.to_owned(),

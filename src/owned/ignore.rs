@@ -3,6 +3,7 @@
 //! In: plain paths with wildcards. Out: cursors for matching and projection, and an intent without those fields.
 //! Never here: parsing JSONPath, deciding which entries of a rule apply.
 
+use super::intent::intent_hash;
 use super::path::{FieldPath, order};
 use super::trail::Trail;
 use crate::marks;
@@ -173,6 +174,14 @@ pub fn without_ignored(
     keep: &dyn Fn(&FieldPath) -> bool,
 ) -> Value {
     copy(intent, &ignored.cursor(Level::Sent), &Trail::ROOT, keep)
+}
+
+/// The hash of an intent without the ignored fields. Where nothing is ignored, nothing is copied.
+pub fn hash_without_ignored(intent: &Value, ignored: &Ignored) -> u64 {
+    if ignored.cursor(Level::Sent).is_idle() {
+        return intent_hash(intent);
+    }
+    intent_hash(&without_ignored(intent, ignored, &|_| false))
 }
 
 fn copy(

@@ -9,13 +9,14 @@ use super::ignore::Ignored;
 use super::matching::{Matching, matches};
 use super::projection::project;
 use super::respelled::{at, at_mut, respelled};
+use super::shared::shared;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// The state of a child as the server answered our last apply, or as it was found covered after a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memo {
-    /// What we own. Equal for most children of one rule, so it is worth replacing by a shared one.
+    /// What we own. Equal for most children of one rule, which share it.
     pub fields: Arc<FieldSet>,
     /// Of our entry at that time.
     pub fingerprint: u64,
@@ -45,7 +46,7 @@ impl Memo {
         fields.presence_where_empty(intent);
         fields.hollow_where_absent(Some(live));
         let projection = project(&fields, live, ignored);
-        Some(Self { fields: Arc::new(fields), fingerprint: entry.fingerprint, projection })
+        Some(Self { fields: shared(fields), fingerprint: entry.fingerprint, projection })
     }
 
     /// What to remember if others did nothing but spell our values anew (see [`super::respelled`]): those count as they are
@@ -78,7 +79,7 @@ impl Memo {
             for place in &places {
                 fields.add(place.steps());
             }
-            Arc::new(fields)
+            shared(fields)
         };
         let projection = project(&fields, live, ignored);
         Some(Self { fields, fingerprint: entry.fingerprint, projection })

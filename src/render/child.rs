@@ -194,8 +194,7 @@ impl Making<'_> {
         generate::keep(&mut object, &self.generated.values)
             .map_err(|problem| refused(problem, &["data"]))?;
         let free = self.add_marks(&mut object, &id, scope);
-        let hashed = owned::without_ignored(&object, &self.ignored, &|_| false);
-        let intent = owned::intent_hash(&hashed);
+        let intent = owned::hash_without_ignored(&object, &self.ignored);
         let hash = json!(owned::intent_mark(intent));
         entries(&mut object, "annotations").insert(annotation::INTENT.into(), hash);
         let texts = Texts::about(&gvk, self.rule.reveal);

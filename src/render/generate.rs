@@ -29,16 +29,21 @@ pub(super) fn values(
     let is_it = |live: &&Live| {
         live.mark.as_ref().is_some_and(|mark| *mark.child == *child.id && mark.items == items)
     };
-    let live = observed.children.values().find(is_it);
+    let holds = child.policies.when_gone == WhenGone::Hold;
     let place = place_name(&child.id, items);
+    let lost = holds && was_made(&observed.parent, &place);
+    if child.generate.is_empty() && !lost {
+        // Nearly every child: it is not looked for among a thousand others.
+        return Generated { values: Map::new(), lost: false };
+    }
+    let live = observed.children.values().find(is_it);
     let value = |(name, generate): (&String, &Generate)| {
         let kept = live.and_then(|live| kept(live.value(), name));
         let made = || made(&format!("{place} {name}"), name, *generate, setting.randomness);
         (name.clone(), Value::from(kept.unwrap_or_else(made)))
     };
     let values = child.generate.iter().map(value).collect();
-    let holds = child.policies.when_gone == WhenGone::Hold;
-    Generated { values, lost: live.is_none() && holds && was_made(&observed.parent, &place) }
+    Generated { values, lost: lost && live.is_none() }
 }
 
 /// The children whose values were made, as the parent remembers them.

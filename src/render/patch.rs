@@ -187,7 +187,7 @@ impl Making<'_, '_> {
             object["metadata"]["namespace"] = json!(&*id.namespace);
         }
         let ignored = self.child.ignored(self.view);
-        let intent = owned::intent_hash(&owned::without_ignored(&object, &ignored, &|_| false));
+        let intent = owned::hash_without_ignored(&object, &ignored);
         let items = self.view.keys();
         let parent = self.observed.parent.id.to_string();
         let manager = patch_manager(&self.rule.identity, &parent, &self.child.id, &items);

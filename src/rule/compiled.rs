@@ -286,6 +286,12 @@ impl Rule {
             .collect()
     }
 
+    /// Whether it edits its own parents.
+    pub fn edits_parents(&self) -> bool {
+        let mut patches = self.children.iter().filter_map(|child| child.patch.as_ref());
+        patches.any(|patch| matches!(patch.target, Target::Parent))
+    }
+
     /// An input by its id.
     pub fn input(&self, id: &str) -> Option<&InputRule> {
         self.inputs.iter().find(|input| *input.id == *id)

@@ -94,7 +94,7 @@ mod tests {
             },
             namespace: namespace.map(str::to_owned),
             labels: None,
-            managed_fields: true,
+            managed_fields: true.into(),
         };
         let forbidden = Unlisted { forbidden: true, cause: "403".into() };
         let lack = Lack::of_list(&key(None), &forbidden);

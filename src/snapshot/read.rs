@@ -101,7 +101,7 @@ impl Keys {
             .map(|input| kind(&input.gvk).map(|kind| reach.input(input, kind)).unwrap_or_default());
         let parents = rule.parent.kinds.iter().filter_map(kind);
         Self {
-            parents: parents.flat_map(|kind| reach.parents(kind)).collect(),
+            parents: parents.flat_map(|kind| reach.parents(kind, true.into())).collect(),
             children: children.collect(),
             targets: targets.collect(),
             inputs: inputs.collect(),

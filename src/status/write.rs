@@ -18,6 +18,7 @@ use crate::rule::Rule;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -40,8 +41,10 @@ pub struct StatusMemory {
 
 /// What was sent last, and the fields we own as the server answered: it may prune or default what we send.
 struct Memo {
-    sent: Map<String, Value>,
-    fields: FieldSet,
+    /// Hashes of what was sent, with and without what depends on the time of the pass.
+    sent: u64,
+    timeless: u64,
+    fields: Arc<FieldSet>,
     values: u64,
 }
 
@@ -156,7 +159,7 @@ async fn bring(
         Ok(stored) => {
             let live = Live::new(stored);
             memory.reason = reason(live.stored.resource_version, after);
-            memory.memo = memo_of(status, &live, &manager);
+            memory.memo = memo_of(&status, &live, &manager);
             scene.remember_parent(&live);
             Ok(Sent::Now)
         }
@@ -205,7 +208,7 @@ impl StatusMemory {
     }
 
     fn sends(&mut self, status: &Map<String, Value>, reason: u64) {
-        let same = |memo: &Memo| timeless(&memo.sent) == timeless(status);
+        let same = |memo: &Memo| memo.timeless == hashed(&timeless(status));
         let needless = self.reason == reason || self.memo.as_ref().is_some_and(same);
         self.needless = if needless { self.needless.saturating_add(1) } else { 0 };
         self.sent = Some(Instant::now());
@@ -287,7 +290,7 @@ fn in_sync(
     }
     let nothing = Value::Null;
     let current = parent.get("status").unwrap_or(&nothing);
-    if let Some(memo) = memo.filter(|memo| memo.sent == *status) {
+    if let Some(memo) = memo.filter(|memo| memo.sent == hashed(status)) {
         return owned::project_part(&memo.fields, current) == memo.values;
     }
     let Some(fields) = fields else { return false };
@@ -295,10 +298,15 @@ fn in_sync(
     owned::covers_part(&wanted, fields, current) && contains(current, &wanted)
 }
 
-fn memo_of(sent: Map<String, Value>, live: &Live, manager: &str) -> Option<Memo> {
-    let fields = live.status_fields(manager)?;
+fn memo_of(sent: &Map<String, Value>, live: &Live, manager: &str) -> Option<Memo> {
+    let fields = owned::shared(live.status_fields(manager)?);
     let values = owned::project_part(&fields, live.value().get("status").unwrap_or(&Value::Null));
-    Some(Memo { sent, fields, values })
+    Some(Memo { sent: hashed(sent), timeless: hashed(&timeless(sent)), fields, values })
+}
+
+fn hashed(status: &Map<String, Value>) -> u64 {
+    // A JSON value cannot fail to be written to memory.
+    hash64(&serde_json::to_vec(status).unwrap_or_default())
 }
 
 /// Whether everything wanted is there, values included; elements with a `type` may have others beside them.
@@ -362,8 +370,8 @@ mod tests {
         }
         memory.sends(status, cause);
         memory.reason = cause;
-        let sent = status.clone();
-        memory.memo = Some(Memo { sent, fields: FieldSet::default(), values: 0 });
+        let (sent, timeless) = (hashed(status), hashed(&timeless(status)));
+        memory.memo = Some(Memo { sent, timeless, fields: Arc::default(), values: 0 });
         begun.elapsed().as_secs()
     }
 

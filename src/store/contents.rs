@@ -5,6 +5,7 @@
 
 use super::stored::Stored;
 use super::{Change, Index};
+use crate::marks::hash64;
 use crate::object::ObjectId;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -20,8 +21,8 @@ pub(crate) fn name_of(id: &ObjectId) -> Name {
 #[derive(Clone)]
 pub(super) struct Contents {
     pub(super) objects: BTreeMap<Name, Arc<Stored>>,
-    /// By what `index` says of an object.
-    indexed: BTreeSet<(Arc<str>, Name)>,
+    /// By the hash of what `index` says of an object.
+    indexed: BTreeSet<(u64, Name)>,
     index: Option<Index>,
     /// The highest version that the stream has passed: all before it has been heard.
     pub(super) delivered: u64,
@@ -141,20 +142,10 @@ impl Contents {
     /// All objects of which `index` says this.
     pub(super) fn indexed(&self, key: &str) -> Vec<Arc<Stored>> {
         let empty: Arc<str> = "".into();
-        let first = (Arc::from(key), (Arc::clone(&empty), empty));
-        let range = self.indexed.range(first..).take_while(|(other, _)| &**other == key);
+        let key = hash64(key.as_bytes());
+        let first = (key, (Arc::clone(&empty), empty));
+        let range = self.indexed.range(first..).take_while(|(other, _)| *other == key);
         range.filter_map(|(_, name)| self.objects.get(name).cloned()).collect()
-    }
-
-    /// Everything with this beginning that `index` says of some object, sorted, each once.
-    pub(super) fn index_keys(&self, prefix: &str) -> Vec<Arc<str>> {
-        let empty: Arc<str> = "".into();
-        let first = (Arc::from(prefix), (Arc::clone(&empty), empty));
-        let range = self.indexed.range(first..).map(|(key, _)| key);
-        let mut keys: Vec<Arc<str>> =
-            range.take_while(|key| key.starts_with(prefix)).cloned().collect();
-        keys.dedup();
-        keys
     }
 
     /// Whether this is a state from before an object of its name went that we deleted.
@@ -174,12 +165,20 @@ impl Contents {
         if let Some(before) = &before {
             // One allocation of the name per object, however often it changes.
             object.id = before.id.clone();
+        } else if let Some(namespace) = self.namespace_beside(&object.id) {
+            object.id.namespace = namespace;
         }
         let name = name_of(&object.id);
         let after = Arc::new(object);
         self.reindex(&name, before.as_ref(), Some(&after));
         self.objects.insert(name, Arc::clone(&after));
         Change { id: after.id.clone(), before, after: Some(after), own: false }
+    }
+
+    /// The text of a namespace that a neighbour of an object has already.
+    fn namespace_beside(&self, id: &ObjectId) -> Option<Arc<str>> {
+        let ((namespace, _), _) = self.objects.range(..name_of(id)).next_back()?;
+        (*namespace == id.namespace).then(|| Arc::clone(namespace))
     }
 
     fn take(&mut self, name: &Name) -> Option<Change> {
@@ -190,9 +189,9 @@ impl Contents {
 
     fn reindex(&mut self, name: &Name, before: Option<&Arc<Stored>>, after: Option<&Arc<Stored>>) {
         let Some(index) = &self.index else { return };
-        let keys = |object: Option<&Arc<Stored>>| -> Vec<Arc<str>> {
+        let keys = |object: Option<&Arc<Stored>>| -> Vec<u64> {
             let keys = object.map(|object| index(object)).unwrap_or_default();
-            keys.into_iter().map(Arc::from).collect()
+            keys.iter().map(|key| hash64(key.as_bytes())).collect()
         };
         let (before, after) = (keys(before), keys(after));
         if before != after {

@@ -4,13 +4,16 @@
 //! Never here: a parsed tree that lives longer than a call (a tree takes twelve times the memory of its text); any part
 //! of an unreadable object in an error, since it may be a Secret.
 
+use crate::marks::MANAGER;
 use crate::object::{GroupKind, Gvk, ObjectId};
+use crate::ready::Readiness;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
@@ -19,7 +22,25 @@ type Fields<'a> = BTreeMap<String, &'a RawValue>;
 pub struct Format {
     api_version: String,
     kind: Arc<GroupKind>,
-    managed_fields: bool,
+    managed_fields: ManagedFields,
+}
+
+/// How much of `metadata.managedFields` is kept: it can be as large as the rest of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ManagedFields {
+    /// Nothing.
+    Dropped,
+    /// The entries of our own managers: enough to see what is ours, not to say who has the rest.
+    Ours,
+    /// All of it.
+    Whole,
+}
+
+impl From<bool> for ManagedFields {
+    /// All or nothing.
+    fn from(whole: bool) -> Self {
+        if whole { Self::Whole } else { Self::Dropped }
+    }
 }
 
 /// An object that is not what the API server promises. It names the object if at least that could be read.
@@ -47,15 +68,31 @@ pub struct Stored {
     pub terminating: bool,
     json: Box<str>,
     managed_fields: Option<Box<str>>,
-    labels: Range<usize>,
-    annotations: Range<usize>,
+    spans: Spans,
+    /// What its kind's rule says of this version, once somebody asked: it never changes.
+    readiness: OnceLock<Readiness>,
+}
+
+/// Where parts of the metadata are in the text, so that reading one of them does not mean to read the object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Spans {
+    labels: Range<u32>,
+    annotations: Range<u32>,
+    owners: Range<u32>,
 }
 
 impl Format {
-    /// Of a kind; `managed_fields` says whether `metadata.managedFields` is kept (it can double an object).
-    pub fn new(gvk: &Gvk, managed_fields: bool) -> Self {
-        let kind = Arc::new(gvk.group_kind());
+    /// Of a kind.
+    pub fn new(gvk: &Gvk, managed_fields: impl Into<ManagedFields>) -> Self {
+        let (kind, managed_fields) = (Arc::new(gvk.group_kind()), managed_fields.into());
         Self { api_version: gvk.api_version(), kind, managed_fields }
+    }
+
+    /// An object that may have more managedFields than are kept here, as the answer to a write has.
+    pub(super) fn trimmed(&self, mut stored: Stored) -> Stored {
+        stored.managed_fields =
+            stored.managed_fields.and_then(|text| self.managed_fields.of(&text));
+        stored
     }
 
     /// The kind of every object that is read.
@@ -86,29 +123,25 @@ impl Format {
         let resource_version = text_of(&metadata, "resourceVersion")
             .and_then(|version| version.parse().ok())
             .ok_or_else(|| broken("metadata.resourceVersion is not a number"))?;
-        let managed_fields = metadata.remove("managedFields").filter(|_| self.managed_fields);
+        let managed_fields = metadata.remove("managedFields");
         fields.remove("apiVersion");
         fields.remove("kind");
-        let (json, labels, annotations) = self.write(&metadata, &fields);
+        let (json, spans) = self.write(&metadata, &fields);
         Ok(Stored {
             uid: uid.into(),
             resource_version,
             generation: value_of(&metadata, "generation"),
             terminating: text_of(&metadata, "deletionTimestamp").is_some(),
             json: json.into(),
-            managed_fields: managed_fields.map(|raw| raw.get().into()),
-            labels,
-            annotations,
+            managed_fields: managed_fields.and_then(|raw| self.managed_fields.of(raw.get())),
+            spans,
+            readiness: OnceLock::new(),
             id,
         })
     }
 
-    /// The text to keep, and where in it the labels and annotations are.
-    fn write(
-        &self,
-        metadata: &Fields<'_>,
-        fields: &Fields<'_>,
-    ) -> (String, Range<usize>, Range<usize>) {
+    /// The text to keep, and where in it the parts are that are read alone.
+    fn write(&self, metadata: &Fields<'_>, fields: &Fields<'_>) -> (String, Spans) {
         let size = |fields: &Fields<'_>| {
             fields.iter().map(|(k, v)| k.len() + v.get().len() + 4).sum::<usize>()
         };
@@ -118,13 +151,14 @@ impl Format {
         json.push_str(",\"kind\":");
         json.push_str(&quoted(&self.kind.kind));
         json.push_str(",\"metadata\":{");
-        let (mut labels, mut annotations) = (0..0, 0..0);
+        let mut spans = Spans::default();
         for (position, (key, raw)) in metadata.iter().enumerate() {
             let separator = if position == 0 { "" } else { "," };
             let value = push(&mut json, separator, key, raw);
             match key.as_str() {
-                "labels" => labels = value,
-                "annotations" => annotations = value,
+                "labels" => spans.labels = value,
+                "annotations" => spans.annotations = value,
+                "ownerReferences" => spans.owners = value,
                 _ => {}
             }
         }
@@ -133,8 +167,44 @@ impl Format {
             push(&mut json, ",", key, raw);
         }
         json.push('}');
-        (json, labels, annotations)
+        (json, spans)
     }
+}
+
+impl ManagedFields {
+    /// What is kept of a text; nothing if that is nothing.
+    fn of(self, text: &str) -> Option<Box<str>> {
+        #[derive(Deserialize)]
+        struct Entry<'a> {
+            #[serde(borrow, default)]
+            manager: Cow<'a, str>,
+        }
+        match self {
+            Self::Dropped => None,
+            Self::Whole => Some(text.into()),
+            Self::Ours => {
+                let mut entries: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+                entries.retain(|entry| {
+                    let read: Option<Entry<'_>> = serde_json::from_str(entry.get()).ok();
+                    read.is_some_and(|entry| entry.manager.starts_with(MANAGER))
+                });
+                let ours: Vec<&str> = entries.iter().map(|entry| entry.get()).collect();
+                (!ours.is_empty()).then(|| format!("[{}]", ours.join(",")).into())
+            }
+        }
+    }
+}
+
+/// One of the owners that an object names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct OwnerReference {
+    /// The owner's kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
 }
 
 impl Stored {
@@ -158,12 +228,12 @@ impl Stored {
 
     /// One label.
     pub fn label(&self, name: &str) -> Option<String> {
-        self.entry(&self.labels, name)
+        self.entry(&self.spans.labels, name)
     }
 
     /// One annotation.
     pub fn annotation(&self, name: &str) -> Option<String> {
-        self.entry(&self.annotations, name)
+        self.entry(&self.spans.annotations, name)
     }
 
     /// `metadata.finalizers`.
@@ -188,12 +258,22 @@ impl Stored {
 
     /// All annotations.
     pub fn annotations(&self) -> BTreeMap<String, String> {
-        serde_json::from_str(&self.json[self.annotations.clone()]).unwrap_or_default()
+        serde_json::from_str(self.part(&self.spans.annotations)).unwrap_or_default()
     }
 
     /// All labels.
     pub fn labels(&self) -> BTreeMap<String, String> {
-        serde_json::from_str(&self.json[self.labels.clone()]).unwrap_or_default()
+        serde_json::from_str(self.part(&self.spans.labels)).unwrap_or_default()
+    }
+
+    /// `metadata.ownerReferences`.
+    pub fn owners(&self) -> Vec<OwnerReference> {
+        serde_json::from_str(self.part(&self.spans.owners)).unwrap_or_default()
+    }
+
+    /// What its kind's rule says of this version; `judge` is asked at most once.
+    pub(crate) fn readiness(&self, judge: impl FnOnce() -> Readiness) -> &Readiness {
+        self.readiness.get_or_init(judge)
     }
 
     /// Whether another reading of the same version has the same content. It need not: a new default in a
@@ -204,21 +284,27 @@ impl Stored {
             && self.managed_fields == other.managed_fields
     }
 
-    fn entry(&self, map: &Range<usize>, name: &str) -> Option<String> {
+    fn part(&self, span: &Range<u32>) -> &str {
+        self.json.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    fn entry(&self, map: &Range<u32>, name: &str) -> Option<String> {
         // The server allows no label or annotation key that JSON would have to escape: they can be borrowed.
-        let map: BTreeMap<&str, &RawValue> = serde_json::from_str(&self.json[map.clone()]).ok()?;
+        let map: BTreeMap<&str, &RawValue> = serde_json::from_str(self.part(map)).ok()?;
         serde_json::from_str(map.get(name)?.get()).ok()
     }
 }
 
 /// Appends a field, and tells where its value is.
-fn push(json: &mut String, separator: &str, key: &str, raw: &RawValue) -> Range<usize> {
+fn push(json: &mut String, separator: &str, key: &str, raw: &RawValue) -> Range<u32> {
     json.push_str(separator);
     json.push_str(&quoted(key));
     json.push(':');
     let start = json.len();
     json.push_str(raw.get());
-    start..json.len()
+    // No object is nearly as long.
+    let position = |at| u32::try_from(at).unwrap_or(u32::MAX);
+    position(start)..position(json.len())
 }
 
 fn quoted(text: &str) -> String {
@@ -271,11 +357,31 @@ mod tests {
     }
 
     #[test]
+    fn of_a_parents_managed_fields_ours_are_kept_however_they_come() {
+        let text = r#"{"metadata":{"name":"a","uid":"u","resourceVersion":"1","managedFields":[
+            {"manager":"kubectl","operation":"Update","fieldsV1":{"f:spec":{}}},
+            {"manager":"kubewright:app","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{}}},
+            {"manager":"kubewright-like","fieldsV1":{}},
+            {"manager":"kubewright:app:patch:1","fieldsV1":{"f:metadata":{}}}]}}"#;
+        let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
+        let ours = Format::new(&gvk, ManagedFields::Ours);
+        let kept = ours.read(text).unwrap();
+        let entries: Vec<Value> = serde_json::from_str(kept.managed_fields().unwrap()).unwrap();
+        let managers: Vec<&Value> = entries.iter().map(|entry| &entry["manager"]).collect();
+        assert_eq!(managers, ["kubewright:app", "kubewright:app:patch:1"]);
+        let whole = Format::new(&gvk, true).read(text).unwrap();
+        assert!(ours.trimmed(whole).same(&kept), "an answer is the same as what the watch tells");
+        let nothing =
+            Format::new(&gvk, ManagedFields::Ours).read(ITEM.replace("web", "b").as_str());
+        assert_eq!(nothing.unwrap().managed_fields(), None);
+    }
+
+    #[test]
     fn reading_what_was_kept_changes_nothing() {
         let once = format(false).read(ITEM).unwrap();
         let twice = format(false).read(once.json()).unwrap();
         assert!(once.same(&twice));
-        assert_eq!((once.labels, once.annotations), (twice.labels, twice.annotations));
+        assert_eq!(once.spans, twice.spans);
     }
 
     #[test]

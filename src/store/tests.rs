@@ -146,21 +146,3 @@ fn changes_made_by_several_threads_are_heard_in_the_order_of_the_store() {
     });
     assert_eq!(last.lock().unwrap().get("a"), Some(&2000));
 }
-
-#[test]
-fn what_the_index_says_is_found_by_its_beginning_each_once() {
-    let by_namespace = |stored: &Stored| vec![format!("of {}", stored.id.namespace), "x".into()];
-    let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
-    let store = Store::new(&gvk, false, Some(Arc::new(by_namespace)));
-    let objects = [("b", "one"), ("a", "one"), ("a", "two")];
-    store.page(5, objects.map(|(ns, name)| object(&store, ns, name, 3)).into());
-    let keys = |prefix: &str| store.index_keys(prefix).join(" and ");
-    assert_eq!(keys("of "), "of a and of b");
-    assert_eq!(
-        (keys("of b"), keys("of c"), keys("")),
-        ("of b".into(), String::new(), "of a and of b and x".into())
-    );
-    store.applied(object(&store, "b", "one", 6));
-    store.deleted(&object(&store, "b", "one", 7));
-    assert_eq!(keys("of "), "of a");
-}

@@ -49,7 +49,7 @@ impl ConfigMaps {
             resource,
             namespace: Some(namespace.to_owned()),
             labels: Some(SELECTOR.to_owned()),
-            managed_fields: false,
+            managed_fields: false.into(),
         });
         let namespace = namespace.to_owned();
         Self { namespace, watch, subscription: Mutex::default(), teller }

@@ -6,8 +6,9 @@
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The names of one rendering and what they stand for. Cheap to clone: values are shared.
 #[derive(Clone, Debug, Default)]
@@ -44,11 +45,18 @@ impl Part {
         awaits: Awaits,
     ) -> Self {
         let entries = parts.into_iter().map(|(name, part)| (name, part.0)).collect();
-        Self(Value::from_object(Node {
-            content: Content::Map(entries),
-            trail: Some(Trail::root(path)),
-            awaits,
-        }))
+        Self(Value::from_object(Node::new(Content::Map(entries), Some(Trail::root(path)), awaits)))
+    }
+
+    /// A map that is converted when a template looks into it, since most never do. `lend` shows the JSON value.
+    pub fn later(
+        path: &str,
+        lend: impl Fn(&mut dyn FnMut(&Json)) + Send + Sync + 'static,
+        awaits: Awaits,
+    ) -> Self {
+        let later = Some(Later(Box::new(lend)));
+        let trail = Some(Trail::root(path));
+        Self(Value::from_object(Node { content: OnceLock::new(), later, trail, awaits }))
     }
 }
 
@@ -78,10 +86,23 @@ impl Context {
 /// A map or a list that knows where it is. Numbers, texts, booleans and null are the engine's own values.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) content: Content,
+    content: OnceLock<Content>,
+    /// Where the content comes from, if nobody has looked yet.
+    later: Option<Later>,
     /// Nothing for values that a template made.
     pub(super) trail: Option<Arc<Trail>>,
     pub(super) awaits: Awaits,
+}
+
+/// Shows a JSON value to whoever asks.
+type Lend = dyn Fn(&mut dyn FnMut(&Json)) + Send + Sync;
+
+struct Later(Box<Lend>);
+
+impl fmt::Debug for Later {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Later")
+    }
 }
 
 #[derive(Debug)]
@@ -133,27 +154,34 @@ pub(super) fn write_key(path: &mut String, key: &str) {
 }
 
 fn convert(json: &Json, trail: &Arc<Trail>, awaits: Awaits) -> Value {
-    let below = |key: &str| match &awaits {
+    match content(json, trail, &awaits) {
+        Some(content) => Value::from_object(Node::new(content, Some(Arc::clone(trail)), awaits)),
+        None => scalar(json),
+    }
+}
+
+/// What is in a map or a list; nothing for a leaf.
+fn content(json: &Json, trail: &Arc<Trail>, awaits: &Awaits) -> Option<Content> {
+    let below = |key: &str| match awaits {
         Awaits::Everything => Awaits::Everything,
         Awaits::Key(name) if name == key => Awaits::Everything,
         _ => Awaits::Nothing,
     };
-    let content = match json {
-        Json::Object(map) => Content::Map(
+    match json {
+        Json::Object(map) => Some(Content::Map(
             map.iter()
                 .map(|(key, value)| (key.clone(), child(value, || trail.key(key), below(key))))
                 .collect(),
-        ),
-        Json::Array(items) => Content::List(
+        )),
+        Json::Array(items) => Some(Content::List(
             items
                 .iter()
                 .enumerate()
                 .map(|(index, value)| child(value, || trail.index(index), below("")))
                 .collect(),
-        ),
-        leaf => return scalar(leaf),
-    };
-    Value::from_object(Node { content, trail: Some(Arc::clone(trail)), awaits })
+        )),
+        _ => None,
+    }
 }
 
 /// Leaves need no trail, and most values are leaves.
@@ -168,7 +196,7 @@ pub(super) fn value(json: &Json) -> Value {
         Json::Array(items) => Content::List(items.iter().map(value).collect()),
         leaf => return scalar(leaf),
     };
-    Value::from_object(Node { content, trail: None, awaits: Awaits::Nothing })
+    Value::from_object(Node::new(content, None, Awaits::Nothing))
 }
 
 fn scalar(json: &Json) -> Value {
@@ -185,8 +213,22 @@ fn scalar(json: &Json) -> Value {
 }
 
 impl Node {
+    fn new(content: Content, trail: Option<Arc<Trail>>, awaits: Awaits) -> Self {
+        Self { content: content.into(), later: None, trail, awaits }
+    }
+
+    pub(super) fn content(&self) -> &Content {
+        self.content.get_or_init(|| {
+            let mut made = None;
+            if let (Some(Later(lend)), Some(trail)) = (&self.later, &self.trail) {
+                lend(&mut |json| made = content(json, trail, &self.awaits));
+            }
+            made.unwrap_or_else(|| Content::Map(BTreeMap::new()))
+        })
+    }
+
     pub(super) fn step(&self, key: &Value) -> Option<Value> {
-        match &self.content {
+        match self.content() {
             Content::Map(entries) => match key.as_str() {
                 Some(key) => entries.get(key).cloned(),
                 // `get(x, "a.0")` cannot know whether it meets a list.
@@ -213,7 +255,7 @@ impl Node {
 
 impl Object for Node {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
-        match self.content {
+        match self.content() {
             Content::Map(_) => ObjectRepr::Map,
             Content::List(_) => ObjectRepr::Seq,
         }
@@ -224,14 +266,14 @@ impl Object for Node {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        match &self.content {
+        match self.content() {
             Content::Map(entries) => entries.get(key).cloned(),
             Content::List(_) => None,
         }
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        match &self.content {
+        match self.content() {
             Content::Map(entries) => {
                 Enumerator::Values(entries.keys().map(|key| Value::from(key.as_str())).collect())
             }
@@ -240,7 +282,7 @@ impl Object for Node {
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        match &self.content {
+        match self.content() {
             Content::Map(entries) => Some(entries.len()),
             Content::List(items) => Some(items.len()),
         }

@@ -147,7 +147,7 @@ fn node_json(
     depth: usize,
     bytes: &mut usize,
 ) -> Result<Json, Error> {
-    Ok(match &node.content {
+    Ok(match node.content() {
         Content::Map(entries) => {
             let mut map = Map::new();
             for (key, item) in entries {

@@ -231,10 +231,14 @@ impl<'a> Objects<'a> {
             (format!("{}/{}", live.id.kind.kind, live.id.name), live.value().clone())
         };
         let together = several.then(|| Value::Object(lives.iter().map(named).collect()));
-        let nothing = Value::Null;
-        let value = together.as_ref().or_else(|| lives.first().map(|live| live.value()));
-        let part =
-            Part::new(&format!("children.{id}"), value.unwrap_or(&nothing), Awaits::Everything);
+        let path = format!("children.{id}");
+        let part = match (&together, lives.first()) {
+            (None, Some(live)) => live.part(&path, Awaits::Everything),
+            (value, _) => {
+                let value = value.as_ref().unwrap_or(&Value::Null);
+                Part::new(&path, value, Awaits::Everything)
+            }
+        };
         Self { lives, part, together }
     }
 

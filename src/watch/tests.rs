@@ -16,7 +16,7 @@ const GONE: &str = r#"{"kind":"Status","code":410,"reason":"Expired","message":"
 fn key() -> WatchKey {
     let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
     let resource = Resource { gvk, plural: "configmaps".into(), namespaced: true };
-    WatchKey { resource, namespace: None, labels: Some("a=b".into()), managed_fields: false }
+    WatchKey { resource, namespace: None, labels: Some("a=b".into()), managed_fields: false.into() }
 }
 
 fn watch(client: Client) -> Watch {
@@ -390,7 +390,7 @@ async fn equal_keys_share_a_stream_that_ends_with_its_last_holder() {
         Arc::ptr_eq(one.store(), two.store()),
         "the namespace of a cluster-scoped kind means nothing"
     );
-    let other = watches.watch(WatchKey { managed_fields: true, ..key() });
+    let other = watches.watch(WatchKey { managed_fields: true.into(), ..key() });
     assert!(!Arc::ptr_eq(one.store(), other.store()));
     one.synced().await;
     sleep(SECOND).await;

@@ -6,6 +6,7 @@
 )]
 
 mod absence;
+mod allocations;
 mod chart;
 mod check;
 mod codes;

@@ -119,7 +119,7 @@ impl Task {
             attached.learn(kind);
         }
         for (gvk, kind) in found {
-            for key in attached.reached(|reach| reach.parents(&kind)) {
+            for key in attached.parent_keys(&kind) {
                 let hold = attached.listen(controller.watches.watch(key), Ear::parent);
                 lock(&attached.parents).push(hold);
             }

@@ -2,9 +2,10 @@
 //!
 //! In: a canonical intent. Out: 64 bits; the annotation's text and back. Never here: writing the annotation.
 
-use ring::digest::{SHA256, digest};
+use ring::digest::{Context, SHA256};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
+use std::io::{self, BufWriter, Write};
 
 /// The annotation of a child that says for which intent it was applied.
 pub const INTENT_ANNOTATION: &str = "kubewright.io/intent";
@@ -19,9 +20,11 @@ const FORMAT: &str = "1.";
 /// A plain hash of short secrets can be guessed from outside: of a child that holds values of a Secret, hash a
 /// copy in which they are replaced by that Secret's identity and version.
 pub fn intent_hash(canonical: &Value) -> u64 {
-    // A JSON value cannot fail to be written to memory.
-    let text = serde_json::to_vec(&Unmarked(canonical, Level::Object)).unwrap_or_default();
-    let digest = digest(&SHA256, &text);
+    let mut text = BufWriter::new(Digest(Context::new(&SHA256)));
+    // Neither can a JSON value fail to be written, nor a digest to take it.
+    drop(serde_json::to_writer(&mut text, &Unmarked(canonical, Level::Object)));
+    drop(text.flush());
+    let digest = text.get_ref().0.clone().finish();
     let first = digest.as_ref().iter().take(8);
     first.fold(0, |hash, byte| hash << 8 | u64::from(*byte))
 }
@@ -42,6 +45,20 @@ pub fn marked_hash(annotation: &str) -> Option<u64> {
     let well_formed = digits.len() == 16
         && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     well_formed.then(|| u64::from_str_radix(digits, 16).ok())?
+}
+
+/// Takes a text in pieces, so that it is never there as a whole.
+struct Digest(Context);
+
+impl Write for Digest {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.0.update(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy)]
