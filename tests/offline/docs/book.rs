@@ -12,19 +12,22 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 pub(super) fn pages() -> Vec<String> {
     let entries = fs::read_dir("docs").unwrap().map(|entry| entry.unwrap().path());
     let names = entries.map(|path| path.display().to_string());
-    let mut pages: Vec<String> =
-        names.filter(|name| name.ends_with(".md") && name != SUMMARY).collect();
+    let mut pages: Vec<String> = names.filter(|name| is_page(name) && name != SUMMARY).collect();
     pages.sort();
     assert!(pages.len() > 15, "{pages:?}");
     pages
+}
+
+fn is_page(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "md")
 }
 
 /// Where the links of a text lead, with their lines.
 fn links(document: &str) -> Vec<(usize, String)> {
     let link = Regex::new(r"\]\(([^()\s]+)\)").unwrap();
     let of_line = |(number, line): &(usize, String)| {
-        let line = without_spans(line);
-        let found = link.captures_iter(&line).map(|found| (*number, found[1].to_owned()));
+        let text = without_spans(line);
+        let found = link.captures_iter(&text).map(|found| (*number, found[1].to_owned()));
         found.collect::<Vec<_>>()
     };
     parts(document).prose.iter().flat_map(of_line).collect()
@@ -133,8 +136,7 @@ fn every_page_begins_with_its_title_and_can_be_reached_from_the_front_door() {
             let path = link.split('#').next().unwrap_or_default();
             let target =
                 plain(&Path::new(&name).parent().unwrap().join(path)).display().to_string();
-            if target.starts_with("docs/") && target.ends_with(".md") && !reached.contains(&target)
-            {
+            if target.starts_with("docs/") && is_page(&target) && !reached.contains(&target) {
                 reached.push(target);
             }
         }
