@@ -5,6 +5,7 @@
 
 pub(crate) mod adopt;
 pub(crate) mod patch;
+pub(crate) mod regain;
 pub(crate) mod remove;
 mod repair;
 mod restraint;
@@ -16,7 +17,6 @@ pub use restraint::{BACKSTOP, Restraints};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, memo_of};
 use crate::fetch::{Live, Owner};
-use crate::marks::{annotation, label};
 use crate::metrics::Metrics;
 use crate::object::ObjectId;
 use crate::owned;
@@ -253,7 +253,7 @@ async fn one(
         (Action::Apply(reason), Some(live)) => {
             apply(cluster, planned.child, live, *reason, memo, owner).await
         }
-        (Action::Lost, _) => regained(cluster, planned.child, owner).await,
+        (Action::Lost, _) => regain::regained(cluster, planned.child, owner).await,
         (Action::Withheld(refusal), _) => Err(Trouble::Refused(refusal.clone())),
         (Action::Recreate(reason), Some(live)) => {
             recreate(cluster, planned.child, live, *reason).await
@@ -262,57 +262,6 @@ async fn one(
             create(cluster, planned.child, owner).await
         }
     }
-}
-
-/// That the cache does not show a child may only mean that it lost the label which the cache selects by: what cannot be made
-/// again is asked for before it counts as lost.
-async fn regained(
-    cluster: &Cluster,
-    child: &DesiredChild,
-    owner: &Owner<'_>,
-) -> Result<Done, Trouble> {
-    let is_ours = |live: &Live| live.not_ours(owner).is_none() || live.lacks_entry(owner);
-    match cluster.get(child).await.map(Live::new) {
-        Ok(live) if is_ours(&live) && !live.stored.terminating => {
-            shown(cluster, child, live, owner).await
-        }
-        Ok(_) | Err(Refusal { class: Class::NotFound, .. }) => Err(Trouble::Lost(lost(child))),
-        Err(refusal) => Err(Trouble::Refused(refusal)),
-    }
-}
-
-/// A child that has its generated values: the next pass renders it with them, as soon as the cache shows it. Without the label
-/// it never does, since it believes no answer that is older than its list.
-async fn shown(
-    cluster: &Cluster,
-    child: &DesiredChild,
-    live: Live,
-    owner: &Owner<'_>,
-) -> Result<Done, Trouble> {
-    let wanted = &child.object["metadata"]["labels"][label::OWNER];
-    let labels = &live.value()["metadata"]["labels"];
-    if labels[label::OWNER] == *wanted {
-        return Ok(Done::Found(Box::new(live)));
-    }
-    let change = if labels.is_object() {
-        let path = format!("/metadata/labels/{}", label::OWNER.replace('/', "~1"));
-        json!({"op": "add", "path": path, "value": wanted})
-    } else {
-        json!({"op": "add", "path": "/metadata/labels", "value": {label::OWNER: wanted}})
-    };
-    let stored = cluster.patch(child, &live, vec![change], owner.manager).await;
-    stored.map(|stored| Done::Found(Box::new(Live::new(stored)))).map_err(Trouble::Refused)
-}
-
-/// That a child is gone, and with it what is not made anew.
-pub(crate) fn lost(child: &DesiredChild) -> String {
-    format!(
-        "{} is gone, and with it the values that were generated for it; restore it, or take `{}` out of the parent's \
-         annotation {}",
-        child.id,
-        child.name(),
-        annotation::GENERATED
-    )
 }
 
 /// One call without a read: an apply with resourceVersion "1" creates an absent object and is refused on a present one
@@ -353,7 +302,7 @@ async fn found(
             apply(cluster, child, &live, reason, None, owner).await
         }
         Unexpected::Ours(Action::Recreate(reason)) => recreate(cluster, child, &live, reason).await,
-        Unexpected::Ours(_) if child.generates => shown(cluster, child, live, owner).await,
+        Unexpected::Ours(_) if child.generates => regain::shown(cluster, child, live, owner).await,
         Unexpected::Ours(_) => Ok(Done::Found(Box::new(live))),
     }
 }

@@ -28,7 +28,7 @@ use crate::input::Interests;
 use crate::metrics::{Counted, Metrics, PassOutcome};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::{Again, Lane, Queue};
-use crate::reconcile::{Gate, Memory, Next, Scene, reconcile};
+use crate::reconcile::{Extent, Gate, Memory, Next, Scene, reconcile};
 use crate::report::Report;
 use crate::rule::Kept;
 use crate::store::{Notice, Subscription};
@@ -338,7 +338,7 @@ impl Controller {
         if let Some(passing) = passing {
             passing.ended(&ended);
         }
-        if ended.deferred {
+        if ended.extent == Extent::Deferred {
             if run.is_current() {
                 lock(&self.memories).insert(key.clone(), Remembered { memory, counted });
             }

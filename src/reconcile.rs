@@ -95,12 +95,22 @@ pub struct Ended {
     pub lacking: BTreeSet<String>,
     /// The server refused a status that should fit the kind.
     pub misfit: bool,
-    /// The gate did not let it change anything now; it is as if it had not been.
-    pub deferred: bool,
-    /// Everything that was wanted is there, and everything that was not is deleted or being deleted.
-    pub complete: bool,
+    /// How much of what is wanted was done.
+    pub extent: Extent,
     /// Children of which somebody else keeps changing fields.
     pub contested: usize,
+}
+
+/// How much of what is wanted a pass did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// Something is left to do, or nothing was looked at.
+    #[default]
+    Part,
+    /// Everything that was wanted is there, and everything that was not is deleted or being deleted.
+    All,
+    /// The gate did not let it change anything now; it is as if it had not been.
+    Deferred,
 }
 
 /// When to look again: both may be said, and the earlier counts. An event always counts.
@@ -177,7 +187,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
     let mut plan = plan.checked(scene.children, &owner);
     if let Err(next) = gate::ask(scene.gate, &desired, &mut plan).await {
-        return Ended { next, deferred: true, ..Ended::default() };
+        return Ended { next, extent: Extent::Deferred, ..Ended::default() };
     }
     let held = finalizer::hold(scene, &desired).await;
     if let Err(refusal) = &held {
@@ -225,8 +235,11 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         contested: outcome.contested.len(),
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
-        deferred: false,
-        complete: desired.may_prune() && outcome.is_complete(),
+        extent: if desired.may_prune() && outcome.is_complete() {
+            Extent::All
+        } else {
+            Extent::Part
+        },
     }
 }
 

@@ -123,7 +123,7 @@ impl Record {
         }
         let has = |shard: usize| self.settled_shards.get(&key(shard)).is_some_and(|v| v == version);
         if (0..count).all(has) {
-            self.settled = version.to_owned();
+            version.clone_into(&mut self.settled);
             self.settled_shards.clear();
         }
         self

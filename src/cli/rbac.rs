@@ -40,7 +40,7 @@ enum Output {
     Json,
 }
 
-/// Prints a ClusterRole, and a Role for each namespace that has rights of its own.
+/// Prints a `ClusterRole`, and a Role for each namespace that has rights of its own.
 pub fn rbac(arguments: &RbacArguments, terminal: &mut Terminal) -> Exit {
     let read = super::run::load(&arguments.folders)
         .and_then(|loaded| Ok((arguments.definitions.known(&loaded)?, loaded)));

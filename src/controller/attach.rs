@@ -24,6 +24,7 @@ use crate::store::{Change, ManagedFields, Notice, Store, Stored, Subscription};
 use crate::watch::{Kind, Watch, WatchKey};
 use ear::Ear;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use task::Task;
 use tokio::sync::Notify;
@@ -58,6 +59,8 @@ pub(super) struct Attached {
     scopes: Mutex<Arc<Scopes>>,
     task: Mutex<Option<AbortHandle>>,
     pub(super) guard: Arc<Guard>,
+    /// Its parents' kind was asked for in vain.
+    tried: AtomicBool,
     /// Lets go of the parents that only the rule before this one reached.
     outside: Mutex<Option<AbortHandle>>,
 }
@@ -126,6 +129,7 @@ pub(super) fn attach(
         scopes: Mutex::default(),
         task: Mutex::default(),
         guard,
+        tried: AtomicBool::new(false),
         outside: Mutex::default(),
     });
     let task = Task {
@@ -150,6 +154,11 @@ impl Attached {
     }
 
     /// What is missing before its passes can begin; nothing once they could.
+    pub(super) fn is_starting(&self) -> bool {
+        !self.is_ready() && !self.tried.load(Ordering::Relaxed)
+    }
+
+    /// What it waits for.
     pub(super) fn missing(&self) -> Vec<String> {
         if self.is_ready() {
             return Vec::new();

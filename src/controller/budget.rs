@@ -14,7 +14,7 @@ use tokio::time::Instant;
 const FEW: usize = 5;
 
 /// What was found about all parents is believed for so long.
-const FRESH: Duration = Duration::from_secs(60);
+const FRESH: Duration = Duration::from_mins(1);
 
 /// What may be deleted.
 #[derive(Debug, Default)]

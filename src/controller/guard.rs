@@ -13,7 +13,7 @@ use crate::fetch::Live;
 use crate::marks::{annotation, edition};
 use crate::object::ObjectId;
 use crate::queue::Lane;
-use crate::reconcile::{Ended, Gate, Next, foresee};
+use crate::reconcile::{Ended, Extent, Gate, Next, foresee};
 use crate::record::{self, Record};
 use crate::refusal::{Class, Refusal};
 use crate::report::State;
@@ -150,11 +150,11 @@ impl<'a> Passing<'a> {
 
     /// The pass is over.
     pub(super) fn ended(&self, ended: &Ended) {
-        if ended.deferred {
+        if ended.extent == Extent::Deferred {
             return;
         }
         let id = &self.parent.id;
-        if ended.complete && !self.withheld.load(Ordering::Relaxed) {
+        if ended.extent == Extent::All && !self.withheld.load(Ordering::Relaxed) {
             lock(&self.attached.guard.budget).cleared(id);
         }
         let mut rollout = lock(&self.attached.guard.rollout);

@@ -16,6 +16,8 @@ pub struct Readiness {
     pub rule: Arc<str>,
     /// What is missing; nothing if it runs, or would if we led.
     pub missing: Vec<String>,
+    /// Whether it is still beginning; not of one whose kind is not served, which may be so for long.
+    pub starting: bool,
 }
 
 impl Controller {
@@ -25,8 +27,14 @@ impl Controller {
         let readiness = rules.iter().map(|(rule, attached)| Readiness {
             rule: Arc::clone(rule),
             missing: attached.missing(),
+            starting: attached.is_starting(),
         });
         readiness.collect()
+    }
+
+    /// Whether rules are remembered over restarts; not where the rights for it are missing.
+    pub fn remembers(&self) -> bool {
+        self.records.as_ref().is_none_or(super::records::Records::is_on)
     }
 
     /// What is counted.

@@ -135,15 +135,14 @@ impl Records {
             return Ok(());
         }
         let mut body = after.body(&self.installation);
-        let answer = match stored {
-            Some(stored) => cluster.merge(&Live::new(stored), &body).await,
-            None => {
-                body["apiVersion"] = "v1".into();
-                body["kind"] = "ConfigMap".into();
-                body["metadata"]["name"] = (&*id.name).into();
-                body["metadata"]["namespace"] = (&*id.namespace).into();
-                cluster.create(&record::gvk(), &id, &body).await
-            }
+        let answer = if let Some(stored) = stored {
+            cluster.merge(&Live::new(stored), &body).await
+        } else {
+            body["apiVersion"] = "v1".into();
+            body["kind"] = "ConfigMap".into();
+            body["metadata"]["name"] = (&*id.name).into();
+            body["metadata"]["namespace"] = (&*id.namespace).into();
+            cluster.create(&record::gvk(), &id, &body).await
         };
         match answer {
             Ok(stored) => {

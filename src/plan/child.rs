@@ -4,8 +4,9 @@
 
 use super::origin::Finder;
 use super::{ChildPlan, Verdict, gvk_of, held_up};
+use crate::act::Trouble;
 use crate::act::adopt::{Unexpected, judged as unexpected, taken};
-use crate::act::{Trouble, lost};
+use crate::act::regain::lost;
 use crate::compare::{Action, Planned, Reason, lost_paths};
 use crate::fetch::{Live, Owner};
 use crate::owned::{self, Changes};

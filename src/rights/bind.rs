@@ -62,16 +62,16 @@ fn bound(study: &Study, gvk: &Gvk) -> Vec<Role> {
     let spots = study.literals.iter().map(|literal| &literal.spot);
     let spots = spots.chain(study.sinks.iter().map(|sink| &sink.spot));
     let documents: BTreeSet<usize> = spots.map(|spot| spot.document).collect();
-    let mut named: BTreeMap<&'static str, Option<BTreeSet<String>>> = BTreeMap::new();
+    let mut by_resource: BTreeMap<&'static str, Option<BTreeSet<String>>> = BTreeMap::new();
     for document in documents {
         if study.literal(document, "kind").is_some_and(|kind| kind != gvk.kind) {
             continue;
         }
         let kinds = words(study, document, "kind");
-        let names = words(study, document, "name").filter(|_| study.complete);
+        let bound = words(study, document, "name").filter(|_| study.complete);
         for resource in resources(kinds.as_ref(), gvk) {
-            let all = named.entry(resource).or_insert_with(|| Some(BTreeSet::new()));
-            match &names {
+            let all = by_resource.entry(resource).or_insert_with(|| Some(BTreeSet::new()));
+            match &bound {
                 Some(names) => _ = all.as_mut().map(|all| all.extend(names.iter().cloned())),
                 None => *all = None,
             }
@@ -82,7 +82,7 @@ fn bound(study: &Study, gvk: &Gvk) -> Vec<Role> {
         resource,
         names: names.unwrap_or_default(),
     };
-    named.into_iter().map(role).collect()
+    by_resource.into_iter().map(role).collect()
 }
 
 fn resources(kinds: Option<&BTreeSet<String>>, gvk: &Gvk) -> Vec<&'static str> {

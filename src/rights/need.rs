@@ -55,15 +55,15 @@ struct Need<'a> {
 }
 
 impl Need<'_> {
-    /// `controller/attach`, `status/write`, `reconcile/finalizer`, `reconcile/made`, `event/send`.
+    /// `controller/attach`, `status/write`, `reconcile/finalizer`, `reconcile/made`, `controller/vanished`, `event/send`.
     fn parents(&mut self) {
         let rule = self.rule;
         let within = rule.parent.namespaces.as_slice();
         for gvk in &rule.parent.kinds {
             let Some(kind) = self.kind(gvk, "parent") else { continue };
             self.grant(gvk, &kind, within, &READ, "parent");
-            for why in self.changes_of_parents() {
-                self.grant(gvk, &kind, within, &[Verb::Patch], why);
+            for (why, verbs) in self.changes_of_parents() {
+                self.grant(gvk, &kind, within, verbs, why);
             }
             let place = [DEFAULT_NAMESPACE.to_owned()];
             let of_events: &[String] = if kind.scope == Scope::Cluster { &place } else { within };
@@ -80,24 +80,25 @@ impl Need<'_> {
     }
 
     /// What a pass changes in a parent besides its status.
-    fn changes_of_parents(&self) -> Vec<&'static str> {
+    fn changes_of_parents(&self) -> Vec<(&'static str, &'static [Verb])> {
         let children = &self.rule.children;
         let own = |child: &&ChildRule| child.patch.is_none();
-        let mut changes = Vec::new();
+        let mut changes: Vec<(&'static str, &'static [Verb])> = Vec::new();
         let holds = children.iter().filter(own).any(|child| {
-            child.kinds.iter().any(|gvk| self.outlives(child, gvk)) || self.may_be_elsewhere()
+            child.kinds.iter().any(|gvk| outlives(child, gvk)) || self.may_be_elsewhere()
         }) || children
             .iter()
             .filter_map(|child| child.patch.as_ref())
             .any(|patch| matches!(patch.target, Target::Object { .. }) && !patch.stays);
         if holds {
-            changes.push("finalizer of the parent");
+            // What it leaves behind goes only once the server has said that the parent is gone.
+            changes.push(("finalizer of the parent", &[Verb::Get, Verb::Patch]));
         }
         let remembers = |child: &ChildRule| {
             !child.generate.is_empty() && child.policies.when_gone == WhenGone::Hold
         };
         if children.iter().any(remembers) {
-            changes.push("which values were generated, on the parent");
+            changes.push(("which values were generated, on the parent", &[Verb::Patch]));
         }
         changes
     }
@@ -107,10 +108,6 @@ impl Need<'_> {
         let has_namespace =
             |gvk| self.types.kind(gvk).is_none_or(|kind| kind.scope == Scope::Namespaced);
         self.rule.cross_namespace && self.rule.parent.kinds.iter().any(has_namespace)
-    }
-
-    fn outlives(&self, child: &ChildRule, gvk: &Gvk) -> bool {
-        child.policies.kept(&gvk.group_kind()).1
     }
 
     /// `act`, `act/remove`, `reconcile/dismantle`.
@@ -238,4 +235,8 @@ impl Need<'_> {
             self.rights.add(reach, subject.clone(), verbs, (&self.rule.name, why));
         }
     }
+}
+
+fn outlives(child: &ChildRule, gvk: &Gvk) -> bool {
+    child.policies.kept(&gvk.group_kind()).1
 }

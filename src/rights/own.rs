@@ -27,18 +27,12 @@ impl Rights {
             let reach = Reach::Namespace(own.namespace.to_owned());
             self.add(reach, subject, verbs, (&program, why));
         };
-        let records = [
-            Verb::Get,
-            Verb::List,
-            Verb::Watch,
-            Verb::Create,
-            Verb::Update,
-            Verb::Patch,
-            Verb::Delete,
-        ];
+        let records = [Verb::List, Verb::Watch, Verb::Create, Verb::Patch, Verb::Delete];
         add("", "configmaps", &records, "records of rules, and rules in ConfigMaps");
+        let events = [Verb::Get, Verb::Create, Verb::Patch];
+        add("events.k8s.io", "events", &events, "Events about rules");
         if own.leases {
-            let leases = [Verb::Get, Verb::Create, Verb::Update, Verb::Patch];
+            let leases = [Verb::Get, Verb::List, Verb::Create, Verb::Update];
             add("coordination.k8s.io", "leases", &leases, "which replica works");
         }
         self.tidied()

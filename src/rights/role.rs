@@ -1,4 +1,4 @@
-//! Rights as Kubernetes objects: a ClusterRole, and a Role for each namespace that has rights of its own.
+//! Rights as Kubernetes objects: a `ClusterRole`, and a Role for each namespace that has rights of its own.
 //!
 //! In: [`Rights`], names. Out: [`Role`]s, with comments that say what each right is for, and the bindings. Pure.
 
@@ -20,7 +20,7 @@ pub struct Naming<'a> {
 /// The rights of one place as a role.
 #[derive(Clone, Debug)]
 pub struct Role {
-    /// Everywhere means a ClusterRole.
+    /// Everywhere means a `ClusterRole`.
     pub reach: Reach,
     name: String,
     entries: Vec<Entry>,
@@ -33,7 +33,7 @@ struct Entry {
 }
 
 impl Rights {
-    /// A role for each place, the ClusterRole first.
+    /// A role for each place, the `ClusterRole` first.
     pub fn roles(&self, name: &str) -> Vec<Role> {
         let role = |(reach, grants): (&Reach, &std::collections::BTreeMap<Subject, Grant>)| Role {
             reach: reach.clone(),

@@ -88,8 +88,8 @@ fn what_is_confined_needs_nothing_elsewhere() {
         [
             "everywhere /secrets list,watch",
             "everywhere apps/deployments get,list,watch,create,patch,delete",
-            "one x.io/shops list,watch,patch",
-            "two x.io/shops list,watch,patch",
+            "one x.io/shops get,list,watch,patch",
+            "two x.io/shops get,list,watch,patch",
         ]
     );
 }
@@ -143,7 +143,7 @@ fn edits_inputs_and_selectors_are_read_and_edits_are_patched() {
         [
             "everywhere /services list,watch,patch",
             // The parent is held until the edit is taken back.
-            "everywhere x.io/shops list,watch,patch",
+            "everywhere x.io/shops get,list,watch,patch",
             "shared /configmaps list,watch",
         ]
     );
@@ -226,10 +226,10 @@ fn what_holds_everywhere_is_not_said_again_for_a_namespace() {
     more.add(Reach::Everywhere, subject, &[Verb::Get, Verb::List], (&rule, "test"));
     assert!(
         shown(&rights.with_own(&own))
-            .contains(&"ours /configmaps get,list,watch,create,update,patch,delete".to_owned())
+            .contains(&"ours /configmaps list,watch,create,patch,delete".to_owned())
     );
     assert!(
         shown(&more.with_own(&own))
-            .contains(&"ours /configmaps watch,create,update,patch,delete".to_owned())
+            .contains(&"ours /configmaps watch,create,patch,delete".to_owned())
     );
 }

@@ -155,6 +155,7 @@ pub(crate) fn a_release_lives_and_goes_and_takes_no_object_along() {
         &program,
         has_three,
     );
+    assert!(!program.log().contains("forbidden"), "no right is missing: {}", program.log());
     program.stop();
 
     let before = cluster.uids();
@@ -205,7 +206,7 @@ pub(crate) fn a_release_lives_and_goes_and_takes_no_object_along() {
     cluster.stop();
 }
 
-/// Each row takes one verb out of the ClusterRole of the chart and does what needs it.
+/// Each row takes one verb out of the `ClusterRole` of the chart and does what needs it.
 fn a_missing_right_is_told_by_name(cluster: &Cluster) {
     let host = |host: Value| json!({"spec": {"host": host}});
     for (resource, verb, deed) in [

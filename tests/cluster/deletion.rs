@@ -70,16 +70,16 @@ pub(crate) async fn what_a_parent_that_was_forced_away_left_behind_goes() {
     let name = "forced-away";
     let far = Sandbox::bare("forced-away-far").await;
     let (near, farther) = (config("near", ""), config("far", "forced-away-far"));
-    let (kept, role) = (config("kept", ""), role(name));
+    let (kept, cluster_role) = (config("kept", ""), role(name));
     let templates = [
         ("near.yaml", near.as_str()),
         ("far.yaml", farther.as_str()),
         ("kept.yaml", kept.as_str()),
-        ("role.yaml", role.as_str()),
+        ("role.yaml", cluster_role.as_str()),
         ("edit.yaml", EDIT),
     ];
-    let rule = rule(name, WAYS, "  status: {}\n");
-    let mut sandbox = Sandbox::at_rest_with(name, &rule, &templates).await;
+    let text = rule(name, WAYS, "  status: {}\n");
+    let mut sandbox = Sandbox::at_rest_with(name, &text, &templates).await;
     let beside = sandbox.looking_into(name);
     let sound = Soundness::begin(&sandbox, vec![&beside, &far], KINDS).await;
     sandbox.vanished_after = Duration::from_secs(3);
@@ -139,9 +139,9 @@ async fn gone(sandbox: &Sandbox, far: &Sandbox, name: &str, parent: &str) {
 /// So many parents are gone at once that the mistake is likely ours: nothing is deleted until there are fewer.
 pub(crate) async fn of_too_many_parents_that_are_gone_nothing_is_deleted() {
     let name = "too-many-gone";
-    let role = role(name);
-    let rule = rule(name, "    - {id: role, template: role.yaml}", "");
-    let mut sandbox = Sandbox::with(name, &rule, &[("role.yaml", &role)]).await;
+    let template = role(name);
+    let text = rule(name, "    - {id: role, template: role.yaml}", "");
+    let mut sandbox = Sandbox::with(name, &text, &[("role.yaml", &template)]).await;
     let parents: Vec<String> = (0..7).map(|number| format!("p-{number}")).collect();
     for parent in &parents {
         sandbox.webapp_is(parent, json!({"image": "a"})).await;
@@ -255,7 +255,7 @@ pub(crate) async fn what_kubernetes_copies_our_marks_to_is_no_child() {
         Sandbox::with(name, &rule(name, children, "  status: {}\n"), &templates).await;
     sandbox.webapp_is("shop", json!({"image": "a", "host": "h"})).await;
     sandbox.until_ready("shop").await;
-    let copies = |sandbox: &Sandbox| {
+    let find = |sandbox: &Sandbox| {
         let sandbox = sandbox.looking_into(name);
         async move {
             // The same labels, by which the sandbox's own installation would select.
@@ -275,7 +275,7 @@ pub(crate) async fn what_kubernetes_copies_our_marks_to_is_no_child() {
         }
     };
     let copied = eventually("both are copied to", || async {
-        let found = copies(&sandbox).await;
+        let found = find(&sandbox).await;
         if found.len() >= 2 { Ok(found) } else { Err(format!("{found:#?}")) }
     })
     .await;
@@ -293,14 +293,14 @@ pub(crate) async fn what_kubernetes_copies_our_marks_to_is_no_child() {
         "annotations": service["metadata"]["annotations"], "ownerReferences": owner});
     sandbox.create("Endpoints", copy).await;
     sandbox.settled().await;
-    let copied = copies(&sandbox).await;
+    let copied = find(&sandbox).await;
     assert!(copied.len() >= 3, "{copied:#?}");
     let before = sandbox.requests().len();
     sandbox.webapp_is("shop", json!({"image": "b"})).await;
     sandbox.until_gone("EndpointSlice", "shop-own").await;
     sandbox.until_gone("Endpoints", "shop-own").await;
     sandbox.until_ready("shop").await;
-    assert_eq!(copies(&sandbox).await.len(), copied.len(), "the copies are left alone");
+    assert_eq!(find(&sandbox).await.len(), copied.len(), "the copies are left alone");
     let requests = sandbox.requests().split_off(before);
     let deleted = deletions(&requests);
     assert_eq!(deleted.len(), 2, "{deleted:#?}");

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 const OWNER: &str = "kubewright.io/owner";
 const MARK: &str = "kubewright.io/child";
@@ -68,7 +69,7 @@ pub(crate) async fn tenant_needs_exactly_what_is_printed() {
     }
     stage.grant(&less).await;
     stage.examples_exist().await;
-    let running = stage.run_as("kubewright-rights-without-bind", &stage.loaded);
+    let running = stage.run_as(&stage.beginner(), &stage.loaded);
     for parent in stage.parents() {
         let is_told = |parent: &Value| {
             let (_, why) = condition(parent, "Stalled");
@@ -124,11 +125,27 @@ async fn does_everything(stage: Stage) {
 
     let running = stage.run(&stage.loaded);
     stage.all_are_ready(&running).await;
-    let mut parents = BTreeSet::new();
+    stage.are_gone(&stage.parents_paths().await).await;
+    running.stop().await;
+
+    // Parents whose finalizer somebody takes off leave something behind: whether they are gone is asked for.
+    stage.are_gone(&stage.made()).await;
+    stage.examples_exist().await;
+    let running = stage.run(&stage.loaded);
+    stage.all_are_ready(&running).await;
+    running.stop().await;
     for parent in stage.parents() {
-        parents.insert(stage.path(parent).await);
+        stage.edit(parent, json!({"metadata": {"finalizers": null}})).await;
     }
-    stage.are_gone(&parents).await;
+    stage.are_gone(&stage.parents_paths().await).await;
+    let running = stage.run(&stage.loaded);
+    eventually("what they left behind is let go", || async {
+        let left = stage.children().await;
+        let free = left.iter().filter(|child| child["metadata"].get("ownerReferences").is_none());
+        let free: Vec<_> = free.collect();
+        if free.is_empty() { Ok(()) } else { Err(format!("{free:#?}")) }
+    })
+    .await;
     running.stop().await;
     stage.used_what_it_has().await;
 }
@@ -171,6 +188,11 @@ impl Stage {
         format!("kubewright-rights-{}", self.rule)
     }
 
+    /// The same before it has all of its rights.
+    fn beginner(&self) -> String {
+        format!("{}-at-first", self.agent())
+    }
+
     /// A controller that is the service account, over the whole cluster.
     fn run(&self, loaded: &Loaded) -> controller::Running {
         self.run_as(&self.agent(), loaded)
@@ -180,6 +202,7 @@ impl Stage {
         let user = format!("system:serviceaccount:rights:{}", self.rule);
         let options = controller::Options {
             installation: format!("rights-{}", self.rule),
+            vanished_after: Duration::ZERO,
             ..controller::Options::default()
         };
         let controller = Controller::new(world().client_as(agent, Some(&user)), options);
@@ -222,6 +245,14 @@ impl Stage {
     fn parents(&self) -> impl Iterator<Item = &Value> {
         let examples = self.loaded.examples.iter().map(|example| &example.object);
         examples.filter(|object| self.loaded.rules[0].is_for(object))
+    }
+
+    async fn parents_paths(&self) -> BTreeSet<String> {
+        let mut paths = BTreeSet::new();
+        for parent in self.parents() {
+            paths.insert(self.path(parent).await);
+        }
+        paths
     }
 
     async fn all_are_ready(&self, running: &controller::Running) {
@@ -327,7 +358,8 @@ impl Stage {
 
     /// The paths of everything that was ever made for the rule; some of it may have been left behind without our marks.
     fn made(&self) -> BTreeSet<String> {
-        let events = world().audited(&self.agent()).into_iter();
+        let agents = [self.agent(), self.beginner()];
+        let events = agents.iter().flat_map(|agent| world().audited(agent));
         let made = events
             .filter(|event| event["verb"] == "patch" && event["responseStatus"]["code"] == 201);
         let path = |event: &Value| {

@@ -261,7 +261,7 @@ impl Sandbox {
             let text = source
                 .text
                 .replace("parent: {", &format!("parent: {{namespaces: [{}], ", self.namespace));
-            let text = if self.anywhere { source.text.clone() } else { text.into() };
+            let text = if self.anywhere { source.text.clone() } else { text };
             Source::new(source.name.clone(), text)
         });
         Folder { rules: confined.collect(), templates: Arc::clone(&folder.templates) }

@@ -228,6 +228,25 @@ async fn events() -> Vec<DynamicObject> {
     api.list(&ListParams::default()).await.expect("a list").items
 }
 
+/// Somebody changes them again and again, and the value that they are made of is another.
+async fn by_hand(sandbox: &Sandbox) {
+    let theirs = BASE64_STANDARD.encode(VALUES[3]);
+    for round in 0..5 {
+        let both = json!({"data": {"url": theirs, "password": theirs}});
+        sandbox.edit("Secret", "copy", json!({"data": {"url": theirs}})).await;
+        sandbox.edit("Secret", "made", both).await;
+        sandbox.edit("ConfigMap", "revealed", json!({"data": {"password": VALUES[3]}})).await;
+        let labels = json!({"metadata": {"labels": {"round": format!("{round}")}}});
+        for kind in KINDS {
+            sandbox.edit(kind, "one", labels.clone()).await;
+        }
+        let is_ours = |object: &Value| object["data"]["url"] != theirs.as_str();
+        if round < 3 {
+            sandbox.until("Secret", "copy", "is repaired", is_ours).await;
+        }
+    }
+}
+
 pub(crate) async fn planted_values_are_in_nothing_that_the_program_says() {
     let sandbox = Sandbox::bare(NAME).await;
     let condition_list = json!({"type": "array", "x-kubernetes-list-type": "map",
@@ -256,22 +275,7 @@ pub(crate) async fn planted_values_are_in_nothing_that_the_program_says() {
     let made = BASE64_STANDARD.decode(made.as_str().expect("a text")).expect("base64");
     let generated = String::from_utf8(made).expect("a text");
 
-    // Somebody changes them again and again, and the value that they are made of is another.
-    let by_hand = BASE64_STANDARD.encode(VALUES[3]);
-    for round in 0..5 {
-        let theirs = json!({"data": {"url": by_hand, "password": by_hand}});
-        sandbox.edit("Secret", "copy", json!({"data": {"url": by_hand}})).await;
-        sandbox.edit("Secret", "made", theirs).await;
-        sandbox.edit("ConfigMap", "revealed", json!({"data": {"password": VALUES[3]}})).await;
-        let labels = json!({"metadata": {"labels": {"round": format!("{round}")}}});
-        for kind in KINDS {
-            sandbox.edit(kind, "one", labels.clone()).await;
-        }
-        let is_ours = |object: &Value| object["data"]["url"] != by_hand.as_str();
-        if round < 3 {
-            sandbox.until("Secret", "copy", "is repaired", is_ours).await;
-        }
-    }
+    by_hand(&sandbox).await;
     sandbox.edit("Secret", "creds", json!({"stringData": {"password": VALUES[1]}})).await;
     let second = BASE64_STANDARD.encode(format!("db://{}@host", VALUES[1]));
     sandbox.until("Secret", "copy", "follows", |o| o["data"]["url"] == second.as_str()).await;

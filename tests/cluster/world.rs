@@ -84,17 +84,17 @@ impl World {
         self.requests_that(|event| event["userAgent"] == agent)
     }
 
+    /// The same as audit events.
+    pub(crate) fn audited(&self, agent: &str) -> Vec<Value> {
+        self.events_that(|event| event["userAgent"] == agent)
+    }
+
     /// The same of whoever acts as a user.
     pub(crate) fn requests_as(&self, user: &str) -> Vec<Request> {
         self.requests_that(|event| event["impersonatedUser"]["username"] == user)
     }
 
-    /// The audit event of every finished request of a User-Agent, in order.
-    pub(crate) fn audited(&self, agent: &str) -> Vec<Value> {
-        self.audited_that(|event| event["userAgent"] == agent)
-    }
-
-    fn audited_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Value> {
+    fn events_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Value> {
         let log = fs::read_to_string(&self.audit_log).expect("an audit log");
         log.lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -104,7 +104,7 @@ impl World {
 
     fn requests_that(&self, are_asked_for: impl Fn(&Value) -> bool) -> Vec<Request> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let events = self.audited_that(are_asked_for).into_iter();
+        let events = self.events_that(are_asked_for).into_iter();
         events
             .map(|event| Request {
                 verb: text(&event["verb"]),

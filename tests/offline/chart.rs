@@ -37,16 +37,16 @@ fn files_of(pack: &str) -> Vec<(String, String)> {
     let folder = folder(pack);
     let loaded = rule::load(&folder);
     assert_eq!(loaded.problems, []);
-    let mut files = vec![("rule.yaml".to_owned(), folder.rules[0].text.to_string())];
+    let mut files = vec![("rule.yaml".to_owned(), folder.rules[0].text.clone())];
     let prefix = format!("{pack}/");
     for (name, source) in folder.templates.iter() {
         if let Some(name) = name.strip_prefix(&prefix) {
             assert!(!name.contains('/'), "the chart knows one folder of templates per pack");
-            files.push((format!("templates/{name}"), source.text.to_string()));
+            files.push((format!("templates/{name}"), source.text.clone()));
         }
     }
     let written = fs::read_to_string(format!("rules/{pack}.crd.yaml")).ok();
-    let short = loaded.rules[0].definition.as_ref().map(|definition| definition.to_yaml());
+    let short = loaded.rules[0].definition.as_ref().map(kubewright::shorthand::Definition::to_yaml);
     files.extend(written.or(short).map(|crd| ("crd.yaml".to_owned(), kept(&crd))));
     let types = Types::builtin().with_crds(loaded.crds.iter().map(|crd| &crd.object));
     for role in rights(&loaded.rules, &types).unwrap().roles(pack) {

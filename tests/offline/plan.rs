@@ -42,7 +42,7 @@ fn planned(rule: &Arc<Rule>, objects: &[Value]) -> Whole {
 fn converged(rule: &Arc<Rule>, parent: &Value) -> Vec<Value> {
     let scopes = Scopes::offline(&Types::builtin());
     let mut server = Server::new(rule, &scopes, parent).unwrap();
-    let state = RuleState::among(rule, &[parent.clone()], &scopes, BTreeMap::new());
+    let state = RuleState::among(rule, std::slice::from_ref(parent), &scopes, BTreeMap::new());
     let manager = server.owner().manager.to_owned();
     let hider = Hider::new(&[1; 32]);
     let (installation, now) = ("kubewright", Timestamp::UNIX_EPOCH);
@@ -72,7 +72,7 @@ fn what_does_not_exist_is_created_and_what_is_in_order_is_kept() {
     let webapp = rule("webapp");
     let spec = json!({"image": "nginx:1", "replicas": 2, "port": 80, "files": {"a": "b"}});
     let parent = parent("shop", &spec);
-    let fresh = planned(&webapp, &[parent.clone()]);
+    let fresh = planned(&webapp, std::slice::from_ref(&parent));
     let found = verdicts(&fresh.parents[0]);
     assert!(
         found.len() >= 3 && found.iter().all(|(_, verdict)| *verdict == Verdict::Create),

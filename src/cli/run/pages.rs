@@ -76,7 +76,8 @@ impl Subject {
         let rules = self.controller.readiness();
         let stopping = self.stopping.load(Ordering::SeqCst);
         let begun = self.begun.load(Ordering::SeqCst);
-        let ready = begun && !stopping && rules.iter().all(|rule| rule.missing.is_empty());
+        // One whose kind is not served waits for it as long as it takes, and the others run.
+        let ready = begun && !stopping && !rules.iter().any(|rule| rule.starting);
         let mut text = String::new();
         // Writing to a String cannot fail.
         if stopping {
@@ -85,7 +86,10 @@ impl Subject {
         if !begun {
             let _ = writeln!(text, "[-] the rules are not read yet");
         }
-        // Neither keeps anything from running.
+        // None of these keeps anything from running.
+        if !self.controller.remembers() {
+            let _ = writeln!(text, "[!] nothing is remembered of rules over restarts: see the log");
+        }
         for (rule, why) in self.controller.kept() {
             let _ = writeln!(text, "[!] rule {rule} runs on as it was: {why}");
         }

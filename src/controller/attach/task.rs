@@ -18,6 +18,7 @@ use crate::watch::{KindError, Watch};
 use futures::FutureExt;
 use futures::future::{join_all, select_all};
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -51,6 +52,9 @@ pub(super) struct Task {
 impl Task {
     pub(super) async fn run(mut self) {
         while !self.parents().await {
+            if let Some(attached) = self.attached.upgrade() {
+                attached.tried.store(true, Ordering::Relaxed);
+            }
             self.pause().await;
         }
         self.children().await;
