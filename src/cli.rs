@@ -3,22 +3,26 @@
 //! In: arguments. Out: an [`Exit`]. Commands write results to standard output and everything else to standard error.
 
 pub mod check;
+pub mod completions;
 mod connect;
 pub mod crd;
 pub mod dev;
 pub mod explain;
 pub mod graph;
 pub mod kinds;
+pub mod man;
 pub mod new;
 pub mod plan;
 mod preview;
 pub mod rbac;
+pub mod reference;
 pub mod render;
 pub mod run;
 pub mod schema;
 pub mod terminal;
 pub mod test;
 
+use crate::rule::Loaded;
 use crate::telemetry::LogFormat;
 use clap::{Args, Parser, Subcommand};
 use run::config::Fault;
@@ -139,6 +143,15 @@ pub enum Command {
     /// A rule may describe its parent in `spec.schema`, a line a field. `dev` installs what comes of it; everywhere else
     /// the printed CRD is committed or applied by hand: the controller itself never writes CRDs.
     Crd(crd::CrdArguments),
+    /// Print a script that lets a shell complete this program's commands and options.
+    ///
+    /// For bash: `kubewright completions bash > ~/.local/share/bash-completion/completions/kubewright`. For zsh: into a file
+    /// `_kubewright` in a folder of `$fpath`. For fish: `~/.config/fish/completions/kubewright.fish`.
+    Completions(completions::CompletionsArguments),
+    /// Print a manual page, or write those of all commands.
+    ///
+    /// `kubewright man run | man -l -` reads one; `kubewright man --all DIR` writes them for a package.
+    Man(man::ManArguments),
     /// Print the least rights that the rules need, as roles; needs no cluster.
     ///
     /// A `ClusterRole` with what holds everywhere, and a Role for each namespace that has rights of its own: a rule whose
@@ -172,6 +185,18 @@ impl Folders {
             };
             rules.parent().map(PathBuf::from).unwrap_or_default().join("templates")
         })
+    }
+}
+
+/// That there is nothing to do, since no rule is without problems or none is there at all, and the next command.
+fn no_rule(loaded: &Loaded, folders: &Folders) -> String {
+    let folder = folders.rules.display();
+    if loaded.problems.is_empty() {
+        format!("there is no rule in `{folder}`: `kubewright new greeting` makes one to learn from")
+    } else {
+        format!(
+            "no rule in `{folder}` is without problems: mend those above, and try `kubewright check`"
+        )
     }
 }
 
@@ -220,6 +245,8 @@ pub fn run(arguments: Arguments) -> Exit {
         Command::New(arguments) => new::new(&arguments, &mut terminal),
         Command::Test(arguments) => test::test(&arguments, &mut terminal),
         Command::Crd(arguments) => crd::crd(&arguments, &mut terminal),
+        Command::Completions(arguments) => completions::completions(&arguments, &mut terminal),
+        Command::Man(arguments) => man::man(&arguments, &mut terminal),
         Command::Rbac(arguments) => rbac::rbac(&arguments, &mut terminal),
     }
 }

@@ -80,6 +80,30 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All that the program itself has, in the order in which a person should read them.
+    pub const ALL: [Self; 20] = [
+        Self::Created,
+        Self::Recreated,
+        Self::Adopted,
+        Self::Pruned,
+        Self::LeftBehind,
+        Self::ChildFailed,
+        Self::Forbidden,
+        Self::NotOwned,
+        Self::Conflict,
+        Self::Lost,
+        Self::RenderFailed,
+        Self::StatusRefused,
+        Self::Waiting,
+        Self::DeletionHeld,
+        Self::DeletionWithheld,
+        Self::RuleRefused,
+        Self::RolloutHalted,
+        Self::Ready,
+        Self::Reconciling,
+        Self::Stalled,
+    ];
+
     /// One CamelCase word.
     pub fn as_str(&self) -> &str {
         match self {
@@ -125,7 +149,7 @@ impl Reason {
     }
 
     /// Whether somebody should look.
-    fn is_warning(&self) -> bool {
+    pub fn is_warning(&self) -> bool {
         match self {
             Self::ChildFailed
             | Self::Forbidden

@@ -23,6 +23,7 @@ pub mod problem;
 pub mod queue;
 pub mod reach;
 pub mod ready;
+pub mod reason;
 pub mod reconcile;
 pub mod record;
 pub mod refusal;

@@ -5,12 +5,14 @@
 
 mod condition;
 mod fields;
+mod reason;
 mod shape;
 mod standing;
 mod write;
 
 pub(crate) use condition::conditions;
 pub use condition::{Condition, Truth as Status, kind};
+pub use reason::Reason;
 pub use shape::{Conditions, Shape, shape_of};
 pub use write::{Sent, StatusChange, StatusMemory, Written, change, write};
 
@@ -77,8 +79,8 @@ pub fn compute(
     let report = Report {
         rule: rule.name.to_string(),
         parent: after.parent.id.clone(),
-        state: summary.state,
-        message: if summary.state == State::Ready {
+        state: summary.state(),
+        message: if summary.state() == State::Ready {
             String::new()
         } else {
             summary.message.clone()
@@ -110,7 +112,7 @@ impl Said {
         let own = self.conditions.split_off(usual.len());
         self.conditions = [usual, own].concat();
         self.fields = None;
-        (self.report.state, self.report.message) = (summary.state, summary.message);
+        (self.report.state, self.report.message) = (summary.state(), summary.message);
     }
 }
 

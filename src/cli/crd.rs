@@ -1,6 +1,6 @@
 //! `kubewright crd`: the CRDs that the short schemas of rules stand for, as YAML.
 
-use super::{Exit, Folders, Terminal};
+use super::{Exit, Folders, Terminal, no_rule};
 use clap::Args;
 use std::fmt::Write;
 
@@ -37,9 +37,13 @@ pub fn crd(arguments: &CrdArguments, terminal: &mut Terminal) -> Exit {
     if !loaded.problems.is_empty() {
         return Exit::Problems;
     }
+    if loaded.rules.is_empty() {
+        terminal.error(&no_rule(&loaded, &arguments.folders));
+        return Exit::Problems;
+    }
     if text.is_empty() {
         let folder = arguments.folders.rules.display();
-        terminal.error(&format!("no rule in `{folder}` describes its parent with `spec.schema`"));
+        terminal.error(&format!("no rule in `{folder}` describes its parent with `spec.schema`: their kinds have CRDs already"));
         return Exit::Failed;
     }
     Exit::Fine

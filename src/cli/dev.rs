@@ -7,7 +7,7 @@ mod install;
 mod live;
 
 use super::run::{ended, load, user_agent};
-use super::{Exit, Folders, Terminal};
+use super::{Exit, Folders, Terminal, no_rule};
 use crate::control_plane::{self, ControlPlane};
 use crate::controller::{Controller, Options, Running};
 use crate::object::ObjectId;
@@ -57,8 +57,7 @@ pub fn dev(arguments: &DevArguments, terminal: &mut Terminal) -> Exit {
         return Exit::Problems;
     }
     if loaded.rules.is_empty() {
-        terminal
-            .error(&format!("there is no rule to run in `{}`", arguments.folders.rules.display()));
+        terminal.error(&no_rule(&loaded, &arguments.folders));
         return Exit::Problems;
     }
     let runtime = match tokio::runtime::Runtime::new() {

@@ -5,7 +5,7 @@ mod text;
 
 use super::connect::{ClusterArguments, Connection, Named, connect, key};
 use super::plan::tell_lacks;
-use super::{Exit, Terminal};
+use super::{Exit, Terminal, no_rule};
 use crate::cluster::Cluster;
 use crate::plan::{Case, Explanation, Hider, explain as explained, unseen};
 use crate::rule::{Loaded, Rule};
@@ -56,13 +56,14 @@ pub fn explain(arguments: &ExplainArguments, terminal: &mut Terminal) -> Exit {
         Ok(named) => named,
         Err(error) => return failed(&error, terminal),
     };
-    let loaded = match super::run::load(&arguments.cluster.folders(Some(&arguments.rules))) {
+    let folders = arguments.cluster.folders(Some(&arguments.rules));
+    let loaded = match super::run::load(&folders) {
         Ok(loaded) => loaded,
         Err(error) => return failed(&error.to_string(), terminal),
     };
     terminal.problems(&loaded.problems);
     if loaded.rules.is_empty() {
-        terminal.error("there is no rule to explain by");
+        terminal.error(&no_rule(&loaded, &folders));
         return Exit::Problems;
     }
     let told = match tokio::runtime::Runtime::new() {

@@ -1,6 +1,6 @@
 //! `kubewright graph`: rules, their parents and children, and what depends on what, as a drawing.
 
-use super::{Exit, Folders, Terminal};
+use super::{Exit, Folders, Terminal, no_rule};
 use crate::graph::{self, Format};
 use clap::Args;
 
@@ -31,7 +31,7 @@ pub fn graph(arguments: &GraphArguments, terminal: &mut Terminal) -> Exit {
         return Exit::Problems;
     }
     if loaded.rules.is_empty() {
-        terminal.error(&format!("there is no rule in `{}`", arguments.folders.rules.display()));
+        terminal.error(&no_rule(&loaded, &arguments.folders));
         return Exit::Problems;
     }
     Exit::Fine

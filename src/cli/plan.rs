@@ -9,7 +9,7 @@ pub(super) use json::{
 };
 
 use super::connect::{ClusterArguments, Connection, Named, connect, key};
-use super::{Exit, Terminal};
+use super::{Exit, Terminal, no_rule};
 use crate::plan::{Case, Hider, ParentPlan, plan as judged, unseen};
 use crate::rule::{Loaded, Rule};
 use crate::snapshot::{self, Lack, Request};
@@ -72,7 +72,7 @@ pub fn plan(arguments: &PlanArguments, terminal: &mut Terminal) -> Exit {
         Err(error) => return failed(&error, terminal),
     };
     if rules.is_empty() {
-        terminal.error("there is no rule to plan for");
+        terminal.error(&no_rule(&loaded, &folders));
         return Exit::Problems;
     }
     let whole = match tokio::runtime::Runtime::new() {

@@ -1,7 +1,7 @@
 //! `kubewright rbac`: the least rights that the rules need, as roles.
 
 use super::kinds::Definitions;
-use super::{Exit, Folders, Terminal};
+use super::{Exit, Folders, Terminal, no_rule};
 use crate::rights::{Naming, Own, Rights, Unknown, rights};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ pub fn rbac(arguments: &RbacArguments, terminal: &mut Terminal) -> Exit {
         return Exit::Problems;
     }
     if loaded.rules.is_empty() {
-        terminal.error(&format!("there is no rule in `{}`", arguments.folders.rules.display()));
+        terminal.error(&no_rule(&loaded, &arguments.folders));
         return Exit::Problems;
     }
     match rights(&loaded.rules, &kinds.types) {

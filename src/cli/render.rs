@@ -2,12 +2,13 @@
 
 use super::kinds::{Definitions, Known};
 use super::preview::Preview;
-use super::{Exit, Folders, Terminal};
+use super::{Exit, Folders, Terminal, no_rule};
 use crate::render::patch;
 use crate::rule::{self, Loaded};
 use crate::yaml;
 use clap::Args;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -59,11 +60,31 @@ pub fn render(arguments: &RenderArguments, terminal: &mut Terminal) -> Exit {
     if !problems.is_empty() {
         return Exit::Problems;
     }
+    if loaded.rules.is_empty() {
+        terminal.error(&no_rule(&loaded, &arguments.folders));
+        return Exit::Problems;
+    }
     if text.is_empty() {
-        terminal.error("no rule is for any of these parents");
+        terminal.error(&nothing(&loaded, &parents));
         return Exit::Failed;
     }
     Exit::Fine
+}
+
+/// Why nothing was rendered.
+fn nothing(loaded: &Loaded, parents: &[Value]) -> String {
+    let kinds = loaded.rules.iter().flat_map(|rule| &rule.parent.kinds);
+    let kinds: BTreeSet<String> = kinds.map(ToString::to_string).collect();
+    let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+    if parents.is_empty() {
+        format!(
+            "there is no parent to render for: put an example of {kinds} beside the rules, or name a file with --file"
+        )
+    } else {
+        format!(
+            "no rule is for any of these parents, or none wants a child of them; there are rules for {kinds}"
+        )
+    }
 }
 
 /// The rules, what is known of kinds, the parents to render for.

@@ -8,7 +8,7 @@ mod settings;
 
 pub use settings::RunArguments;
 
-use super::{Exit, Folders, Terminal};
+use super::{Exit, Folders, Terminal, no_rule};
 use crate::rule::{self, Loaded};
 use crate::{serve, telemetry, watch};
 use kube::Config;
@@ -58,7 +58,7 @@ async fn serve(arguments: &RunArguments, terminal: &mut Terminal) -> Result<Exit
         let loaded = load(&arguments.folders).map_err(|error| error.to_string())?;
         terminal.problems(&loaded.problems);
         if loaded.rules.is_empty() {
-            terminal.error("there is no rule to run");
+            terminal.error(&no_rule(&loaded, &arguments.folders));
             return Ok(Exit::Problems);
         }
     }

@@ -1,6 +1,6 @@
 //! `kubewright test`: scenarios of rules, without a cluster.
 
-use super::{Exit, Folders, Terminal};
+use super::{Exit, Folders, Terminal, no_rule};
 use crate::rule::{self, Loaded};
 use crate::scenario::{self, Failure, Ran, Scenario};
 use crate::source::Source;
@@ -35,6 +35,10 @@ pub fn test(arguments: &TestArguments, terminal: &mut Terminal) -> Exit {
     };
     if !loaded.problems.is_empty() {
         terminal.problems(&loaded.problems);
+        return Exit::Problems;
+    }
+    if loaded.rules.is_empty() {
+        terminal.error(&no_rule(&loaded, &arguments.folders));
         return Exit::Problems;
     }
     let folder = arguments.folder();
@@ -87,10 +91,13 @@ fn run(
 ) -> Result<Vec<Ran>, Exit> {
     let name = folder.display();
     if !folder.exists() {
-        return Err(failed(
-            &format!("there is no `{name}`: name the folder with --scenarios"),
-            terminal,
-        ));
+        let why = if arguments.scenarios.is_some() {
+            format!("there is no `{name}`: name a folder of scenarios, or one file")
+        } else {
+            let beside = "beside the rules: write a first scenario there, or name the folder with --scenarios";
+            format!("there is no `tests/scenarios` and no `scenarios` {beside}")
+        };
+        return Err(failed(&why, terminal));
     }
     // The same reader as for rules, so that the same files count: scenarios need no templates of their own.
     let sources = match rule::read(folder, Path::new("")) {
@@ -108,7 +115,12 @@ fn run(
         (Some(text), true) => {
             Err(failed(&format!("no scenario in `{name}` is about `{text}`"), terminal))
         }
-        (None, true) => Err(failed(&format!("there is no scenario in `{name}`"), terminal)),
+        (None, true) => Err(failed(
+            &format!(
+                "there is no scenario in `{name}`: write one into a file such as `{name}/first.yaml`"
+            ),
+            terminal,
+        )),
     }
 }
 

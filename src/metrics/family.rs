@@ -124,7 +124,7 @@ const INTRODUCTION: &str = "\
 
 `kubewright run` serves these at `/metrics` of `--address` in the format of Prometheus. This page is written by a program
 (`KUBEWRIGHT_UPDATE=1 cargo test --test offline`), so that it says what is served. Names and labels are stable: a change of one is told in
-the [changelog](../CHANGELOG.md).
+the changelog.
 
 Labels come from rules and from the program, never from parents: `rule` is a rule's name, `kind` is `Kind.group`. Durations are in
 seconds. A dashboard and alerts that are made of them are in `charts/kubewright/files`.

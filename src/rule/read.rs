@@ -25,7 +25,9 @@ pub type Templates = BTreeMap<String, Arc<Source>>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The rules are not there.
-    #[error("there is no `{0}`: run this where your rules are, or name the folder")]
+    #[error(
+        "there is no `{0}`: run this where your rules are, name the folder, or make a first rule with `kubewright new greeting`"
+    )]
     NoRules(String),
     /// Something is there but cannot be read.
     #[error("cannot read `{path}`: {source}")]

@@ -3,6 +3,7 @@
 //! In: what was desired, what came of it, what exists now. Out: a line per child, and Ready, Reconciling and Stalled. Pure.
 
 use super::condition::{Condition, Truth, kind};
+use super::reason::Reason;
 use crate::act::patch::Patched;
 use crate::act::{Done, Outcome, Trouble};
 use crate::fetch::Observed;
@@ -20,54 +21,8 @@ const NAMED: usize = 5;
 
 /// What the children make of the parent.
 pub(super) struct Summary {
-    pub(super) state: State,
     reason: Reason,
     pub(super) message: String,
-}
-
-/// Why a parent is as it is; the reason of its conditions. Stable: people alert on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
-    /// Every child exists and is ready.
-    Ready,
-    /// Children are on their way.
-    Progressing,
-    /// A child waits for something that does not exist yet.
-    Waiting,
-    /// A template or the parent has a mistake.
-    RenderFailed,
-    /// The API server refused a child, or the child itself failed.
-    ChildFailed,
-    /// An object of that name belongs to somebody else.
-    NotOwned,
-    /// A child with generated values is gone.
-    Lost,
-    /// Other managers hold fields of a child.
-    Conflict,
-    /// Rights are missing.
-    Forbidden,
-    /// More would be deleted than the budget of the rule allows.
-    DeletionWithheld,
-    /// The API server refused the declared status fields.
-    StatusRefused,
-}
-
-impl Reason {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ready => "Ready",
-            Self::Progressing => "Progressing",
-            Self::Waiting => "Waiting",
-            Self::RenderFailed => "RenderFailed",
-            Self::ChildFailed => "ChildFailed",
-            Self::NotOwned => "NotOwned",
-            Self::Lost => "Lost",
-            Self::Conflict => "Conflict",
-            Self::Forbidden => "Forbidden",
-            Self::DeletionWithheld => "DeletionWithheld",
-            Self::StatusRefused => "StatusRefused",
-        }
-    }
 }
 
 impl Summary {
@@ -80,9 +35,9 @@ impl Summary {
             message: self.message.clone(),
         };
         vec![
-            condition(kind::READY, self.state == State::Ready),
-            condition(kind::RECONCILING, self.state == State::InProgress),
-            condition(kind::STALLED, self.state == State::Failed),
+            condition(kind::READY, self.state() == State::Ready),
+            condition(kind::RECONCILING, self.state() == State::InProgress),
+            condition(kind::STALLED, self.state() == State::Failed),
         ]
     }
 }
@@ -117,10 +72,8 @@ pub(super) fn of_children(
     });
     let stuck = desired.stuck.iter().map(|((child, items), stuck)| {
         let standing = match stuck {
-            Stuck::Waiting(why) => Standing::new(State::InProgress, Reason::Waiting, why.clone()),
-            Stuck::Failed(problem) => {
-                Standing::new(State::Failed, Reason::RenderFailed, problem.to_string())
-            }
+            Stuck::Waiting(why) => Standing::new(Reason::Waiting, why.clone()),
+            Stuck::Failed(problem) => Standing::new(Reason::RenderFailed, problem.to_string()),
         };
         standing.line(&place_name(child, items), None)
     });
@@ -137,7 +90,7 @@ pub(super) fn of_children(
             Ok(Done::WaitingGone) => {
                 Standing::progressing("the object that it edits is being deleted")
             }
-            Ok(_) | Err(_) => Standing::new(State::Ready, Reason::Ready, String::new()),
+            Ok(_) | Err(_) => Standing::new(Reason::Ready, String::new()),
         };
         standing.line(&patch.wanted.name(), Some(patch.wanted.id.clone()))
     });
@@ -156,47 +109,47 @@ pub(super) struct Line {
 }
 
 struct Standing {
-    state: State,
     reason: Reason,
     message: String,
 }
 
 impl Standing {
-    fn new(state: State, reason: Reason, message: String) -> Self {
-        Self { state, reason, message }
+    fn new(reason: Reason, message: String) -> Self {
+        Self { reason, message }
     }
 
     fn progressing(message: &str) -> Self {
-        Self::new(State::InProgress, Reason::Progressing, message.to_owned())
+        Self::new(Reason::Progressing, message.to_owned())
     }
 
     fn line(self, child: &str, object: Option<ObjectId>) -> Line {
-        let Self { state, reason, message } = self;
-        let report = ChildReport { child: child.to_owned(), object, state, message };
+        let Self { reason, message } = self;
+        let report =
+            ChildReport { child: child.to_owned(), object, state: reason.state(), message };
         Line { report, reason }
     }
 }
 
 fn of_readiness(readiness: Readiness) -> Standing {
     match readiness {
-        Readiness::Ready => Standing::new(State::Ready, Reason::Ready, String::new()),
-        Readiness::InProgress(why) => Standing::new(State::InProgress, Reason::Progressing, why),
-        Readiness::Failed(why) => Standing::new(State::Failed, Reason::ChildFailed, why),
+        Readiness::Ready => Standing::new(Reason::Ready, String::new()),
+        Readiness::InProgress(why) => Standing::new(Reason::Progressing, why),
+        Readiness::Failed(why) => Standing::new(Reason::ChildFailed, why),
         Readiness::Terminating => Standing::progressing("it is being deleted"),
     }
 }
 
 fn of_trouble(trouble: &Trouble) -> Standing {
     match trouble {
-        Trouble::NotOurs(why) => Standing::new(State::Failed, Reason::NotOwned, why.clone()),
-        Trouble::Lost(why) => Standing::new(State::Failed, Reason::Lost, why.clone()),
-        Trouble::Unseen(why) => Standing::new(State::InProgress, Reason::Waiting, why.clone()),
+        Trouble::NotOurs(why) => Standing::new(Reason::NotOwned, why.clone()),
+        Trouble::Lost(why) => Standing::new(Reason::Lost, why.clone()),
+        Trouble::Unseen(why) => Standing::new(Reason::Waiting, why.clone()),
         Trouble::Held(fields) => {
             let held: Vec<_> = fields
                 .iter()
                 .map(|held| format!("{} is held by {}", held.field, held.holder))
                 .collect();
-            Standing::new(State::Failed, Reason::Conflict, held.join(", "))
+            Standing::new(Reason::Conflict, held.join(", "))
         }
         Trouble::Contested(fields) => contested(fields),
         Trouble::Refused(refusal) => of_refusal(&refusal.class, refusal.message.clone()),
@@ -210,21 +163,17 @@ fn contested(fields: &[HeldField]) -> Standing {
     told.sort();
     let fields = if told.is_empty() { "its fields".to_owned() } else { told.join(", ") };
     let message = format!("it is changed again and again: {fields}");
-    Standing::new(State::Failed, Reason::Conflict, message)
+    Standing::new(Reason::Conflict, message)
 }
 
 fn of_refusal(class: &Class, message: String) -> Standing {
     match class {
-        Class::Forbidden => Standing::new(State::Failed, Reason::Forbidden, message),
-        Class::Withheld => Standing::new(State::Failed, Reason::DeletionWithheld, message),
-        Class::Permanent | Class::Held(_) => {
-            Standing::new(State::Failed, Reason::ChildFailed, message)
-        }
-        Class::Unavailable | Class::NotServed => {
-            Standing::new(State::InProgress, Reason::Waiting, message)
-        }
+        Class::Forbidden => Standing::new(Reason::Forbidden, message),
+        Class::Withheld => Standing::new(Reason::DeletionWithheld, message),
+        Class::Permanent | Class::Held(_) => Standing::new(Reason::ChildFailed, message),
+        Class::Unavailable | Class::NotServed => Standing::new(Reason::Waiting, message),
         Class::NotFound | Class::Stale | Class::Transient(_) => {
-            Standing::new(State::InProgress, Reason::Progressing, message)
+            Standing::new(Reason::Progressing, message)
         }
     }
 }
@@ -232,33 +181,37 @@ fn of_refusal(class: &Class, message: String) -> Standing {
 /// The worst child decides; a failure says more than a wait, and a wait more than progress.
 pub(super) fn summary(desired: &Desired, lines: &[Line], fields: Option<&Problem>) -> Summary {
     if let Some(problem) = desired.failed.as_ref() {
-        return Summary::failed(Reason::RenderFailed, problem.to_string());
+        return Summary::new(Reason::RenderFailed, problem.to_string());
     }
     let worst = |state| lines.iter().filter(move |line| line.report.state == state);
     if let Some(first) = worst(State::Failed).next() {
-        return Summary::failed(first.reason, named(worst(State::Failed)));
+        return Summary::new(first.reason, named(worst(State::Failed)));
     }
     if let Some(problem) = fields {
-        return Summary::failed(Reason::RenderFailed, problem.to_string());
+        return Summary::new(Reason::RenderFailed, problem.to_string());
     }
     let waiting = worst(State::InProgress).find(|line| line.reason == Reason::Waiting);
     if let Some(first) = waiting.or_else(|| worst(State::InProgress).next()) {
         let message = named(worst(State::InProgress));
-        return Summary { state: State::InProgress, reason: first.reason, message };
+        return Summary::new(first.reason, message);
     }
     let message = "every child exists and is ready".to_owned();
-    Summary { state: State::Ready, reason: Reason::Ready, message }
+    Summary::new(Reason::Ready, message)
 }
 
 /// The declared status fields are refused.
 pub(super) fn refused(message: &str) -> Summary {
     let message = format!("the API server refuses the declared status fields: {message}");
-    Summary::failed(Reason::StatusRefused, message)
+    Summary::new(Reason::StatusRefused, message)
 }
 
 impl Summary {
-    fn failed(reason: Reason, message: String) -> Self {
-        Self { state: State::Failed, reason, message }
+    fn new(reason: Reason, message: String) -> Self {
+        Self { reason, message }
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.reason.state()
     }
 }
 

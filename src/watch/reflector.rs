@@ -275,7 +275,12 @@ impl Reflector {
         let wait = backoff.max(failure.retry_after());
         if self.failing != Some(failure.sort()) {
             self.failing = Some(failure.sort());
-            tracing::warn!(watch = %self.key, error = %failure, "watch fails");
+            let (watch, error) = (&self.key, failure);
+            if failure.is_forbidden() {
+                tracing::warn!(%watch, %error, "watch fails: `kubewright rbac` prints the rights that the rules need");
+            } else {
+                tracing::warn!(%watch, %error, "watch fails");
+            }
         }
         self.told.metrics.restarted(&self.key.resource.gvk.group_kind());
         self.told.state.send_modify(|state| {

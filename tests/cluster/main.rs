@@ -281,7 +281,7 @@ fn replicas() -> Vec<Trial> {
 
 /// Tests that start processes of their own.
 fn with_processes() -> Vec<Trial> {
-    let blocking: [(&str, fn()); 8] = [
+    let blocking: [(&str, fn()); 10] = [
         ("chart::it_renders_as_expected", chart::it_renders_as_expected),
         ("chart::wrong_values_are_refused_and_named", chart::wrong_values_are_refused_and_named),
         (
@@ -304,6 +304,11 @@ fn with_processes() -> Vec<Trial> {
         (
             "dev::once_says_which_example_cannot_be_installed",
             dev::once_says_which_example_cannot_be_installed,
+        ),
+        ("dev::the_tutorial_shows_what_dev_prints", dev::the_tutorial_shows_what_dev_prints),
+        (
+            "dev::plan_and_explain_agree_with_dev_about_the_tutorial",
+            dev::plan_and_explain_agree_with_dev_about_the_tutorial,
         ),
     ];
     let trial = |(name, test): (&str, fn())| {

@@ -116,6 +116,10 @@ fn nothing_to_draw_is_said() {
     let (code, out, error) = run(folder(&[("rules/x.txt", "")]).path(), &["graph"]);
     assert_eq!(
         (code, out.as_str(), error.as_str()),
-        (3, "", "error: there is no rule in `rules`\n")
+        (
+            3,
+            "",
+            "error: there is no rule in `rules`: `kubewright new greeting` makes one to learn from\n"
+        )
     );
 }

@@ -96,5 +96,11 @@ fn the_rights_of_some_of_the_rules_are_not_printed_as_if_they_were_all() {
     assert_eq!((code, out.as_str()), (3, ""));
     assert!(error.contains("there is no template `gone.yaml`"), "{error}");
     let (code, _, error) = run(folder(&[("rules/readme.txt", "")]).path(), &["rbac"]);
-    assert_eq!((code, error.as_str()), (3, "error: there is no rule in `rules`\n"));
+    assert_eq!(
+        (code, error.as_str()),
+        (
+            3,
+            "error: there is no rule in `rules`: `kubewright new greeting` makes one to learn from\n"
+        )
+    );
 }

@@ -2,8 +2,10 @@
 
 use crate::commands::run;
 use kubewright::yaml::{self, Limits};
-use kubewright::{rule, template};
+use kubewright::{cli, event, reason, rule, status, template};
+use regex::Regex;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -129,5 +131,42 @@ fn the_reference_pages_are_what_the_program_says() {
         assert!(page == text, "{path} is stale: run the tests with KUBEWRIGHT_UPDATE=1");
         let (code, out, _) = run(Path::new("."), &["schema", option]);
         assert_eq!((code, out == page), (0, true), "kubewright schema {option}");
+    }
+}
+
+#[test]
+fn the_pages_of_commands_and_reasons_are_what_the_program_says() {
+    for (path, text) in [
+        ("docs/COMMANDS.md", cli::reference::reference()),
+        ("docs/REASONS.md", reason::reference()),
+    ] {
+        if std::env::var_os("KUBEWRIGHT_UPDATE").is_some() {
+            fs::write(path, &text).unwrap();
+        }
+        let page = fs::read_to_string(path).unwrap_or_default();
+        assert!(page == text, "{path} is stale: run the tests with KUBEWRIGHT_UPDATE=1");
+    }
+}
+
+/// The words that a `match` of the program gives to the variants of an enumeration.
+fn words(path: &str) -> BTreeSet<String> {
+    let arm = Regex::new(r#"Self::\w+ => "([A-Z]\w+)","#).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    let (_, rest) = text.split_once("fn as_str(").unwrap();
+    let (body, _) = rest.split_once("\n    }\n").unwrap();
+    arm.captures_iter(body).map(|found| found[1].to_owned()).collect()
+}
+
+#[test]
+fn every_reason_that_the_program_can_give_is_on_the_page() {
+    let conditions: BTreeSet<String> =
+        status::Reason::ALL.iter().map(|reason| reason.as_str().to_owned()).collect();
+    assert_eq!(words("src/status/reason.rs"), conditions);
+    let events: BTreeSet<String> =
+        event::Reason::ALL.iter().map(|reason| reason.as_str().to_owned()).collect();
+    assert_eq!(words("src/event.rs"), events);
+    let page = reason::reference();
+    for word in conditions.union(&events) {
+        assert!(page.contains(&format!("`{word}`")), "{word}");
     }
 }

@@ -113,7 +113,7 @@ impl Task {
             match controller.cluster.kinds.resolve(&gvk).await {
                 Ok(kind) => found.push((gvk, kind)),
                 Err(error) if self.asked == 0 => {
-                    tracing::warn!(rule = %rule.name, %error, "the rule waits for its parent's kind");
+                    tracing::warn!(rule = %rule.name, %error, "the rule waits for its parent's kind: it begins once the CRD is there");
                 }
                 Err(_) => {}
             }
