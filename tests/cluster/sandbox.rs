@@ -626,7 +626,8 @@ pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> (&'a str, &'a str)
     })
 }
 
-async fn install_crds(client: &Client) {
+/// The kinds of the shipped example.
+pub(crate) async fn install_crds(client: &Client) {
     install_crd(client, &read_yaml("rules/webapp.crd.yaml")).await;
 }
 
