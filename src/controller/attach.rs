@@ -313,6 +313,11 @@ impl Attached {
         self.ear.wants(parent, objects);
     }
 
+    /// How much is kept of parents, by what it is kept as.
+    pub(super) fn kept(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.ear.kept().into_iter().chain([("guarded", self.guard.kept())])
+    }
+
     fn learn(&self, kind: &Kind) {
         let scope = if kind.resource.namespaced { Scope::Namespaced } else { Scope::Cluster };
         let mut scopes = lock(&self.scopes);

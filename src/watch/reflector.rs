@@ -44,7 +44,8 @@ const STREAM_LASTS: Duration = Duration::from_secs(290);
 const PROVEN_AFTER: Duration = Duration::from_secs(5);
 
 /// The API server sends each stream a bookmark about once a minute. A stream that had one and then nothing for this long
-/// is dead.
+/// is dead: somebody on the way keeps the connection open and passes nothing on. One that never had any may be of a server
+/// that sends none, which is tried once.
 const SILENT_AFTER: Duration = Duration::from_secs(150);
 
 /// How long after the time we asked for a stream may end.
@@ -72,6 +73,8 @@ pub(super) struct Reflector {
     failures: u32,
     /// A list was begun without a wait since the last stream proved itself.
     relisted: bool,
+    /// A stream was given up because it had no bookmark, and none has come since: the server may send none.
+    patient: bool,
     /// The sort of the last failure, until a stream has proven itself.
     failing: Option<(std::mem::Discriminant<Failure>, u16)>,
 }
@@ -95,6 +98,7 @@ impl Reflector {
             unpaged: false,
             failures: 0,
             relisted: false,
+            patient: false,
             failing: None,
         }
     }
@@ -197,16 +201,21 @@ impl Reflector {
                 proven = true;
                 self.proven();
             }
-            let silent = |heard: Instant| end.min(heard + SILENT_AFTER);
-            let silent = heard.filter(|_| bookmarks).map_or(end, silent);
+            let silent = heard.unwrap_or(begun) + SILENT_AFTER;
+            let silent = if bookmarks || !self.patient { end.min(silent) } else { end };
             match timeout_at(if proven { silent } else { proven_at }, lines.next()).await {
                 Ok(line) => match line? {
                     Some(line) => {
                         bookmarks |= self.hear(line)?;
+                        self.patient &= !bookmarks;
                         heard = Some(Instant::now());
                     }
                     None => return self.ended(begun.elapsed(), heard.is_some()),
                 },
+                Err(_) if proven && !bookmarks && Instant::now() < end => {
+                    self.patient = true;
+                    return self.ended(begun.elapsed(), heard.is_some());
+                }
                 Err(_) if proven => return Err(Failure::Silent),
                 Err(_) => {}
             }

@@ -77,6 +77,7 @@ fn main() -> ExitCode {
         rights_of_rules(),
         trouble_of_all_sorts(),
         faults(),
+        long_runs(),
         ends(),
         only_reading(),
         schemas(),
@@ -226,7 +227,17 @@ fn faults() -> Vec<Trial> {
         faults::watches_that_end_are_begun_again,
         faults::watches_that_are_too_old_or_garbled_lose_nothing,
         faults::everything_at_once_is_survived,
+        faults::crashes_of_the_api_server_and_its_store_lose_and_double_nothing,
+        faults::a_half_open_watch_is_noticed_and_what_happened_meanwhile_is_made_up_for,
+        faults::a_process_that_is_killed_at_any_moment_leaves_nothing_half_done,
+        faults::nothing_that_is_kept_for_a_parent_outlives_it,
     ]
+}
+
+/// What takes long: only if asked for (`--ignored`).
+fn long_runs() -> Vec<Trial> {
+    let long = trials![faults::memory_stays_as_it_is_while_parents_come_and_go];
+    long.into_iter().map(|trial| trial.with_ignored_flag(true)).collect()
 }
 
 /// How parents, rules, kinds and rights end, and what is left then.

@@ -122,6 +122,16 @@ impl Proxy {
         Client::try_from(config).expect("a client")
     }
 
+    /// The same for programs that are told of a cluster as people tell them.
+    pub(crate) fn kubeconfig(&self) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: a\n\
+             clusters: [{{name: a, cluster: {{server: \"http://{}\"}}}}]\n\
+             contexts: [{{name: a, context: {{cluster: a, user: a}}}}]\nusers: [{{name: a, user: {{}}}}]\n",
+            self.address
+        )
+    }
+
     /// From now on this happens to requests.
     pub(crate) fn does(&self, plan: impl Fn(&Asked) -> Option<Fault> + Send + Sync + 'static) {
         *self.behind.plan.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(plan));

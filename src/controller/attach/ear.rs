@@ -138,6 +138,16 @@ impl Ear {
         if *mark.rule == *self.identity { mark.parent_id() } else { None }
     }
 
+    /// How much is kept of parents: what they want, read and edit.
+    pub(super) fn kept(&self) -> [(&'static str, usize); 3] {
+        let wanted = lock(&self.wanted);
+        [
+            ("wanted", wanted.by_object.len() + wanted.by_parent.len()),
+            ("read", lock(&self.readers).len()),
+            ("edited", lock(&self.editors).len()),
+        ]
+    }
+
     /// Which objects this parent found taken in its last pass.
     pub(super) fn wants(&self, parent: &ObjectId, objects: Vec<ObjectId>) {
         let mut wanted = lock(&self.wanted);

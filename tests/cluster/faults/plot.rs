@@ -92,6 +92,21 @@ impl Plot {
         }
     }
 
+    /// The same as files.
+    pub(crate) fn write_down(&self) -> tempfile::TempDir {
+        let (written, folder) = (tempfile::tempdir().expect("a folder"), self.folder());
+        for place in ["rules", "templates"] {
+            std::fs::create_dir(written.path().join(place)).expect("a folder");
+        }
+        let write = |place: &str, source: &Source| {
+            let path = written.path().join(place).join(&*source.name);
+            std::fs::write(path, &*source.text).expect("a file");
+        };
+        folder.rules.iter().for_each(|source| write("rules", source));
+        folder.templates.values().for_each(|source| write("templates", source));
+        written
+    }
+
     /// Starts a controller that asks through this client.
     pub(crate) fn start(&self, client: Client) -> controller::Running {
         let loaded = rule::load(&self.folder());
@@ -247,7 +262,7 @@ pub(crate) async fn work(plot: &Plot, pause: impl AsyncFn()) {
     pause().await;
     join_all(parents[..6].iter().map(|parent| plot.delete("WebApp", parent))).await;
     for parent in &parents[6..10] {
-        plot.tamper(&format!("{parent}-main"), json!({"image": "wrong", "foreign": "stays"})).await;
+        plot.tamper(&format!("{parent}-main"), json!({"image": "wrong"})).await;
         plot.delete("ConfigMap", &format!("{parent}-file-a")).await;
         plot.delete("Service", &format!("{parent}-service")).await;
     }
