@@ -7,6 +7,7 @@
 //! `kube::runtime::watcher` keeps to itself.
 
 use super::failure::Failure;
+use super::outage::Outage;
 use super::wire::{Event, Page, fetch, stream};
 use super::{State, WatchKey};
 use crate::metrics::Metrics;
@@ -83,6 +84,7 @@ pub(super) struct Reflector {
 pub(super) struct Told {
     pub(super) state: watch::Sender<State>,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) outage: Arc<Outage>,
 }
 
 impl Reflector {
@@ -176,6 +178,7 @@ impl Reflector {
             limit = limit.clamp(10, PAGE);
         }
         (self.listed, self.unpaged) = (true, false);
+        self.told.outage.note(true);
         self.told.state.send_modify(|state| state.synced = true);
         self.unreadable(unreadable);
         Ok(())
@@ -193,6 +196,7 @@ impl Reflector {
         let lines = stream(&self.client, &self.path, &params, version);
         let lines = timeout(STREAM_WITHIN, lines).await;
         let mut lines = lines.unwrap_or(Err(Failure::Slow(STREAM_WITHIN)))?;
+        self.told.outage.note(true);
         let begun = Instant::now();
         let (end, proven_at) = (begun + lasts + GRACE, begun + PROVEN_AFTER);
         let (mut proven, mut bookmarks, mut heard) = (false, false, None);
@@ -282,6 +286,9 @@ impl Reflector {
         let at_once = failure.expired() && !std::mem::replace(&mut self.relisted, true);
         let backoff = if at_once { Duration::ZERO } else { BACKOFF.delay(self.failures, random()) };
         let wait = backoff.max(failure.retry_after());
+        if matches!(failure, Failure::Unreachable(_)) {
+            self.told.outage.note(false);
+        }
         if self.failing != Some(failure.sort()) {
             self.failing = Some(failure.sort());
             tracing::warn!(watch = %self.key, error = %failure, "watch fails");

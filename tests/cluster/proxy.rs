@@ -246,8 +246,7 @@ impl Connection {
             return Ok(None);
         }
         let mut words = first.split_whitespace().map(str::to_owned);
-        let (method, path) =
-            (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let mut request = Request::builder().method(method.as_str()).uri(path.as_str());
         let mut length = 0;
         loop {

@@ -36,7 +36,12 @@ impl Replica {
     }
 
     /// The same with a kubeconfig of the test's own.
-    pub(crate) fn start_at(user: &str, kubeconfig_text: &str, rules: &Path, flags: &[&str]) -> Self {
+    pub(crate) fn start_at(
+        user: &str,
+        kubeconfig_text: &str,
+        rules: &Path,
+        flags: &[&str],
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let kubeconfig = folder.path().join("kubeconfig");
         fs::write(&kubeconfig, kubeconfig_text).expect("a file");

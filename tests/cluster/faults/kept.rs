@@ -33,10 +33,22 @@ spec:
 "#;
 
 const TEMPLATES: [(&str, &str); 5] = [
-    ("main.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ parent.metadata.name }}-main\"}\ndata: {parts: \"{{ inputs.parts | length }}\", set: \"{{ inputs.settings is defined }}\"}\n"),
-    ("taken.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ parent.metadata.name }}-taken\"}\ndata: {a: b}\n"),
-    ("invalid.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ parent.metadata.name }}-invalid\"}\ndata: {\"not/valid\": b}\n"),
-    ("far.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ parent.metadata.name }}-far\", namespace: kept-far}\ndata: {a: b}\n"),
+    (
+        "main.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ parent.metadata.name }}-main\"}\ndata: {parts: \"{{ inputs.parts | length }}\", set: \"{{ inputs.settings is defined }}\"}\n",
+    ),
+    (
+        "taken.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ parent.metadata.name }}-taken\"}\ndata: {a: b}\n",
+    ),
+    (
+        "invalid.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ parent.metadata.name }}-invalid\"}\ndata: {\"not/valid\": b}\n",
+    ),
+    (
+        "far.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ parent.metadata.name }}-far\", namespace: kept-far}\ndata: {a: b}\n",
+    ),
     ("edit.yaml", "data: {\"{{ parent.metadata.name }}\": x}\n"),
 ];
 
@@ -44,9 +56,7 @@ pub(crate) async fn nothing_that_is_kept_for_a_parent_outlives_it() {
     let far = Sandbox::bare("kept-far").await;
     let mut sandbox = Sandbox::at_rest_with("kept-for-nobody", RULE, &TEMPLATES).await;
     let parents: Vec<String> = (0..12).map(parent).collect();
-    let config = |name: &str| {
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"part-of": "app-00"}}})
-    };
+    let config = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"part-of": "app-00"}}});
     sandbox.create("ConfigMap", config("shared")).await;
     join_all(parents.iter().map(|parent| {
         let taken = config(&format!("{parent}-taken"));
@@ -58,7 +68,8 @@ pub(crate) async fn nothing_that_is_kept_for_a_parent_outlives_it() {
     let before = sandbox.controller().sizes();
     assert!(before.iter().all(|(what, n)| *what == "objects" || *n == 0), "{before:?}");
     for round in 0..3 {
-        join_all(parents.iter().map(|parent| sandbox.webapp_is(parent, json!({"image": "a"})))).await;
+        join_all(parents.iter().map(|parent| sandbox.webapp_is(parent, json!({"image": "a"}))))
+            .await;
         if round == 0 {
             for parent in &parents {
                 sandbox.until("ConfigMap", &format!("{parent}-main"), "exists", |_| true).await;
@@ -91,14 +102,14 @@ pub(crate) async fn nothing_that_is_kept_for_a_parent_outlives_it() {
 /// How long parents come and go, in seconds: `KUBEWRIGHT_CHURN`. It is not asked for without it.
 pub(crate) async fn memory_stays_as_it_is_while_parents_come_and_go() {
     const WAVE: usize = 60;
-    let seconds = std::env::var("KUBEWRIGHT_CHURN").map_or(90, |text| text.parse().expect("seconds"));
+    let seconds =
+        std::env::var("KUBEWRIGHT_CHURN").map_or(90, |text| text.parse().expect("seconds"));
     let name = "faults-churn";
     let plot = Plot::new(world().client(name), name).await;
     let proxy = Proxy::start(world().client("kubewright-faults-churn")).await;
     let rules = plot.write_down();
     let flags = ["--installation", name, "--namespace", name];
-    let replica =
-        Replica::start_at(name, &proxy.kubeconfig(), &rules.path().join("rules"), &flags);
+    let replica = Replica::start_at(name, &proxy.kubeconfig(), &rules.path().join("rules"), &flags);
     let (begun, mut samples, mut waves) = (Instant::now(), Vec::new(), 0_u32);
     while begun.elapsed() < Duration::from_secs(seconds) {
         waves += 1;

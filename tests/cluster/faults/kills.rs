@@ -23,13 +23,15 @@ const WRITES: u64 = 60;
 
 pub(crate) async fn a_process_that_is_killed_at_any_moment_leaves_nothing_half_done() {
     let calm = calm().await;
-    let kills = std::env::var("KUBEWRIGHT_KILLS").map_or(KILLS, |text| text.parse().expect("a number"));
+    let kills =
+        std::env::var("KUBEWRIGHT_KILLS").map_or(KILLS, |text| text.parse().expect("a number"));
     let name = "faults-kills";
     let plot = Plot::new(world().client(name), name).await;
     let proxy = Proxy::start(world().client("kubewright-faults-kills")).await;
     let rules = plot.write_down();
     let flags = ["--installation", name, "--namespace", name];
-    let start = || Replica::start_at(name, &proxy.kubeconfig(), &rules.path().join("rules"), &flags);
+    let start =
+        || Replica::start_at(name, &proxy.kubeconfig(), &rules.path().join("rules"), &flags);
     let (lives, done, idle) = (Cell::new(0), Cell::new(false), Cell::new(0));
     let killing = async {
         while lives.get() < kills || !done.get() {
@@ -65,7 +67,11 @@ pub(crate) async fn a_process_that_is_killed_at_any_moment_leaves_nothing_half_d
     let begun = Instant::now();
     rests(&plot, &proxy, |state| difference(state, &calm.state)).await;
     let took = begun.elapsed();
-    eprintln!("{name}: killed {} times, {} of them idle; all right after {took:.1?}", lives.get(), idle.get());
+    eprintln!(
+        "{name}: killed {} times, {} of them idle; all right after {took:.1?}",
+        lives.get(),
+        idle.get()
+    );
     nothing_twice(calm, &proxy.seen(), name);
     drop(replica);
 }

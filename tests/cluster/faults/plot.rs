@@ -22,7 +22,10 @@ const TEMPLATES: [(&str, &str); 4] = [
     ("main.yaml", "data: {image: {{ parent.spec.image }}, \"of-{{ parent.spec.image }}\": x}\n"),
     ("file.yaml", "data: {text: {{ entry.value }}}\n"),
     ("far.yaml", "data: {main: {{ children.main.data.image }}}\n"),
-    ("service.yaml", "spec: {selector: {a: b}, ports: [{name: http, port: {{ 80 + parent.spec.replicas }}}]}\n"),
+    (
+        "service.yaml",
+        "spec: {selector: {a: b}, ports: [{name: http, port: {{ 80 + parent.spec.replicas }}}]}\n",
+    ),
 ];
 
 /// A child for every file of a parent, one that waits for another, and one that no owner reference reaches.
@@ -76,11 +79,8 @@ impl Plot {
             let child = file.trim_end_matches(".yaml");
             let kind = if child == "service" { "Service" } else { "ConfigMap" };
             let suffix = if child == "file" { "file-{{ entry.key }}" } else { child };
-            let place = if child == "far" {
-                format!(", namespace: {}", self.far())
-            } else {
-                String::new()
-            };
+            let place =
+                if child == "far" { format!(", namespace: {}", self.far()) } else { String::new() };
             let text = format!(
                 "apiVersion: v1\nkind: {kind}\nmetadata: {{name: \"{{{{ parent.metadata.name }}}}-{suffix}\"{place}}}\n{text}"
             );

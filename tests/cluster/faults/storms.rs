@@ -18,6 +18,9 @@ const RATIO: usize = 4;
 /// So many faults come before the work goes on, as long as they come in time.
 const EACH: usize = 12;
 
+/// So many there are in every storm.
+const LEAST: usize = 6;
+
 /// How long the work waits for them.
 const GOES_ON: Duration = Duration::from_secs(4);
 
@@ -75,7 +78,14 @@ pub(crate) fn nothing_twice(calm: &Calm, seen: &[Asked], plot: &str) {
         let about: Vec<_> = seen
             .iter()
             .filter(|asked| !asked.is_watch() && asked.path.contains(parent))
-            .map(|a| format!("{} {} {:?}", a.method, a.path.split('?').next().unwrap_or_default(), a.code))
+            .map(|a| {
+                format!(
+                    "{} {} {:?}",
+                    a.method,
+                    a.path.split('?').next().unwrap_or_default(),
+                    a.code
+                )
+            })
             .collect();
         assert!(times <= expected, "{path} was created {times} times, not {expected}: {about:#?}");
     }
@@ -156,7 +166,7 @@ async fn storm(name: &str, plan: impl Fn(&Asked, usize) -> Option<Fault> + Send 
     };
     timeout(PATIENCE, work(&plot, pause)).await.expect("parents that are deleted go");
     let enough = async {
-        while proxy.faults() < EACH {
+        while proxy.faults() < LEAST {
             sleep(Duration::from_millis(20)).await;
         }
     };
@@ -231,7 +241,9 @@ pub(crate) async fn answers_that_are_half_there_are_no_answers() {
 pub(crate) async fn requests_that_are_never_answered_are_given_up() {
     let hung = AtomicUsize::new(0);
     storm("faults-unanswered", move |asked, number| {
-        let some = asked.is_write() && chance(number, 10) && hung.fetch_add(1, Ordering::SeqCst) < EACH + 4;
+        let some = asked.is_write()
+            && chance(number, 10)
+            && hung.fetch_add(1, Ordering::SeqCst) < EACH + 4;
         some.then_some(Fault::Unanswered)
     })
     .await;
@@ -247,7 +259,8 @@ pub(crate) async fn watches_that_end_are_begun_again() {
 pub(crate) async fn watches_that_are_too_old_or_garbled_lose_nothing() {
     storm("faults-too-old", |asked, number| {
         let fault = if number.is_multiple_of(2) { Fault::TooOld } else { Fault::HalfEvent };
-        (asked.is_watch() && chance(number, 70)).then_some(fault)
+        let else_ended = Fault::Ended(Duration::from_millis(500));
+        asked.is_watch().then_some(if chance(number, 70) { fault } else { else_ended })
     })
     .await;
 }
