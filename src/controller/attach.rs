@@ -396,12 +396,12 @@ impl Attached {
         watches
     }
 
-    /// Passes changes on, except those that we made: the pass that made them has seen them.
+    /// Passes changes on, those that we made too: what our answer overtook is told by nobody else.
     fn listen(&self, watch: Watch, tell: impl Fn(&Ear, &Change) + Send + Sync + 'static) -> Hold {
         let ear = Arc::clone(&self.ear);
         let subscription = watch.store().subscribe(move |notice| match notice {
-            Notice::Changed(change) if !change.own => tell(&ear, change),
-            _ => {}
+            Notice::Changed(change) => tell(&ear, change),
+            Notice::Synced => {}
         });
         Hold { _subscription: subscription, watch }
     }

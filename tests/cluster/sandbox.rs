@@ -527,8 +527,13 @@ impl Sandbox {
 
     /// Every object of a kind in every namespace that carries this installation's label.
     pub(crate) async fn labelled(&self, kind: &str) -> Vec<Value> {
+        self.labelled_by(&self.namespace, kind).await
+    }
+
+    /// The same of another installation.
+    pub(crate) async fn labelled_by(&self, installation: &str, kind: &str) -> Vec<Value> {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &Self::resource(kind).0);
-        let selected = format!("kubewright.io/owner={}", self.namespace);
+        let selected = format!("kubewright.io/owner={installation}");
         let list = api.list(&ListParams::default().labels(&selected)).await.expect("a list");
         let value = |object| serde_json::to_value(object).expect("JSON");
         list.items.into_iter().map(value).collect()

@@ -79,7 +79,9 @@ pub(crate) async fn crashes_of_the_api_server_and_its_store_lose_and_double_noth
         }
         crash(&plane, CRASHES[crashes.replace(crashes.get() + 1)]).await;
         if crashes.get() == 2 {
-            running.controller.settled().await;
+            while plot.objects().await.len() != 6 * PARENTS {
+                sleep(Duration::from_millis(200)).await;
+            }
             *uids.borrow_mut() = plot.uids().await;
         }
     };
