@@ -11,7 +11,7 @@ use crate::object::{Gvk, ObjectId};
 use crate::refusal::{Class, Refusal, Texts};
 use crate::render::DesiredChild;
 use crate::store::{Format, Stored};
-use crate::watch::{Kind, KindError, Kinds, Resource};
+use crate::watch::{Kind, KindError, Kinds, Outage, Resource};
 use kube::Client;
 use kube::api::{
     DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
@@ -72,6 +72,8 @@ pub struct Cluster {
     pub metrics: Arc<Metrics>,
     /// Rights that were missing.
     pub missing: Arc<Missing>,
+    /// Whether the server answers.
+    pub outage: Arc<Outage>,
     in_flight: Arc<Semaphore>,
 }
 
@@ -80,7 +82,15 @@ impl Cluster {
     /// anything while we may not write; the other one reads documents.
     pub fn new(client: Client, reader: Client, kinds: Arc<Kinds>, metrics: Arc<Metrics>) -> Self {
         let in_flight = Arc::new(Semaphore::new(IN_FLIGHT));
-        Self { client, reader, kinds, metrics, missing: Arc::default(), in_flight }
+        Self {
+            client,
+            reader,
+            kinds,
+            metrics,
+            missing: Arc::default(),
+            outage: Arc::default(),
+            in_flight,
+        }
     }
 
     /// Everything through one client, and nothing counted: for whoever asks once.
@@ -97,6 +107,7 @@ impl Cluster {
             kinds: Arc::clone(&self.kinds),
             metrics: Arc::clone(&self.metrics),
             missing: Arc::clone(&self.missing),
+            outage: Arc::clone(&self.outage),
             in_flight: Arc::clone(&self.in_flight),
         }
     }
@@ -299,18 +310,23 @@ impl Cluster {
         // The semaphore is never closed.
         let _permit = self.in_flight.acquire().await;
         let (method, begun) = (request.method().clone(), Instant::now());
+        let mut answers = true;
         let answer = match tokio::time::timeout(PATIENCE, client.request(request)).await {
             Ok(answer) => answer.map_err(|error| {
                 if let kube::Error::Api(status) = &error {
                     self.missing.note(&status.message);
+                } else {
+                    answers = false;
                 }
                 read(error)
             }),
-            Err(_) => Err(Refusal {
-                class: Class::Transient(None),
-                message: "the API server did not answer in time".into(),
-            }),
+            Err(_) => {
+                answers = false;
+                let message = "the API server did not answer in time".into();
+                Err(Refusal { class: Class::Transient(None), message })
+            }
         };
+        self.outage.note(answers);
         let result = answer.as_ref().map_or_else(|refusal| refusal.class.as_str(), |_| "ok");
         self.metrics.answered(&method, result, begun.elapsed());
         answer

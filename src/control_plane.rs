@@ -67,6 +67,7 @@ pub struct ControlPlane {
     config: Config,
     version: String,
     binaries: Binaries,
+    setting: Setting,
 }
 
 /// Told what is being done, in short sentences without a full stop; called from several threads.
@@ -99,7 +100,8 @@ async fn start_found(
     loop {
         attempts -= 1;
         let folder = Folder::new()?;
-        match launch(options, shim, &binaries, &folder).await {
+        let setting = Setting { bare: options.bare, audit: options.audit, port: free_port()? };
+        match launch(setting, shim, &binaries, &folder).await {
             Ok((keeper, config, version)) => {
                 let kubeconfig = folder.path().join(ADMIN);
                 let audit_log = options.audit.then(|| folder.path().join(AUDIT_LOG));
@@ -111,6 +113,7 @@ async fn start_found(
                     config,
                     version,
                     binaries,
+                    setting,
                 });
             }
             Err(error) if error.is_port_taken() && attempts > 0 => {
@@ -126,12 +129,11 @@ async fn start_found(
 
 /// One attempt to start everything, on a port that is free now. After an error no server is left.
 async fn launch(
-    options: &Options,
+    setting: Setting,
     shim: &Path,
     binaries: &Binaries,
     folder: &Folder,
 ) -> Result<(Keeper, Config, String), Error> {
-    let setting = Setting { bare: options.bare, audit: options.audit, port: free_port()? };
     let kubeconfig = folder.fill(setting)?;
     let config = client_config(&kubeconfig).await?;
     let keeper = Keeper::new(folder.path(), &folder.logs(), shim)?;
@@ -235,6 +237,17 @@ impl ControlPlane {
     /// Fails with [`Error::ServerEnded`] if a server is no longer running.
     pub async fn check(&self) -> Result<(), Error> {
         self.keeper.check().await
+    }
+
+    /// Kills a server at once, as a crash would. It does not come back by itself, and [`ControlPlane::check`] misses nothing.
+    pub async fn crash(&self, program: Program) -> Result<(), Error> {
+        self.keeper.crash(program).await
+    }
+
+    /// Starts a server again that crashed, with what it had stored; whoever needs it has to wait until it serves.
+    pub async fn start_again(&self, program: Program) -> Result<(), Error> {
+        let binaries = self.binaries.range(program..=program);
+        start_servers(&self.keeper, self.setting, binaries).await
     }
 
     /// Ends the servers in order, those that do not listen after five seconds by force, and removes the folder.

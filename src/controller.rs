@@ -137,7 +137,7 @@ pub struct Running {
     pub controller: Arc<Controller>,
     workers: JoinSet<()>,
     telling: JoinSet<()>,
-    rights: AbortHandle,
+    watching: JoinSet<()>,
 }
 
 impl Controller {
@@ -168,7 +168,8 @@ impl Controller {
             teller: Teller::new(client, &options.installation),
         };
         let writers = writers.into_iter().take(shards.count()).map(writer).collect();
-        let watches = Watches::new(client, Some(Arc::new(owner_keys_of)), Arc::clone(&metrics));
+        let watches = Watches::new(client, Some(Arc::new(owner_keys_of)), Arc::clone(&metrics))
+            .telling(&cluster.outage);
         let records = options.namespace.as_deref();
         let records = records.map(|own| Records::new(&watches, own, &options.installation));
         Arc::new_cyclic(|controller| Self {
@@ -202,9 +203,12 @@ impl Controller {
         for writer in &self.writers {
             telling.spawn(Arc::clone(&writer.teller).run());
         }
+        let mut watching = JoinSet::new();
         let controller = Arc::clone(self);
-        let rights = tokio::spawn(async move { controller.watch_rights().await }).abort_handle();
-        Running { controller: Arc::clone(self), workers, telling, rights }
+        watching.spawn(async move { controller.watch_rights().await });
+        let controller = Arc::clone(self);
+        watching.spawn(async move { controller.watch_outages().await });
+        Running { controller: Arc::clone(self), workers, telling, watching }
     }
 
     /// Kinds were installed or changed: rules that miss something ask for it at once. Without this they notice by
@@ -253,6 +257,17 @@ impl Controller {
     async fn watch_rights(&self) {
         loop {
             self.cluster.right_came().await;
+            for attached in lock(&self.rules).values() {
+                attached.wake_all();
+            }
+        }
+    }
+
+    /// When an outage is over, every parent gets a pass: the backoff of what failed may have grown to minutes meanwhile.
+    async fn watch_outages(&self) {
+        loop {
+            self.cluster.outage.over().await;
+            tracing::info!("the API server answers again after an outage");
             for attached in lock(&self.rules).values() {
                 attached.wake_all();
             }
@@ -437,7 +452,7 @@ impl Drop for Running {
     /// Lets go of every watch; passes under way are cut off.
     fn drop(&mut self) {
         self.controller.queue.close();
-        self.rights.abort();
+        self.watching.abort_all();
         lock(&self.controller.rules).clear();
         for task in lock(&self.controller.retiring).values() {
             task.abort();

@@ -200,8 +200,11 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         return Ended { next, extent: Extent::Deferred, ..Ended::default() };
     }
     let held = finalizer::hold(scene, &desired).await;
-    if let Err(refusal) = &held {
-        plan.withhold(refusal);
+    match &held {
+        // Whatever would be made now would be left behind, or go with the parent and come back with the next pass.
+        Err(Refusal { class: Class::NotFound, .. }) => return Ended::default(),
+        Err(refusal) => plan.withhold(refusal),
+        Ok(()) => {}
     }
     let remembered = Remembered {
         memos: &mut memory.children,
@@ -218,7 +221,8 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let changed = wrote.then(|| scene.observe(&manager));
     let after = changed.as_ref().unwrap_or(&observed);
     let mut said = status::compute(scene.rule, &desired, (&outcome, &edits), after, now);
-    let written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    let mut written = status::write(scene, &mut said, after, &mut memory.status, now).await;
+    written.result = scene.told_of_parent(written.result);
     if let Err(refusal) = &written.result {
         scene.complain("its status", refusal);
     }
@@ -332,6 +336,15 @@ impl Scene<'_> {
         let parent = Arc::clone(&self.parent);
         let read = (Arc::clone(self.inputs), Arc::clone(self.targets));
         fetch(parent, self.children, read, &self.rule.identity, manager)
+    }
+
+    /// The answer to a write of the parent itself. That it does not exist is known from then on, however far behind its watch
+    /// may be: nothing more is made for it.
+    pub(crate) fn told_of_parent<T>(&self, answer: Result<T, Refusal>) -> Result<T, Refusal> {
+        if let Err(Refusal { class: Class::NotFound, .. }) = &answer {
+            self.parents.gone(&self.parent.id, &self.parent.uid);
+        }
+        answer
     }
 
     /// The answer to our own status write.

@@ -142,13 +142,17 @@ impl Refusal {
                 }
                 Self { message: without_values(&answer), ..refusal }
             }
-            kube::Error::BuildRequest(_) | kube::Error::SerdeError(_) => {
+            kube::Error::BuildRequest(_) => {
                 let message = match texts {
                     Texts::Shown => flat(error),
-                    // What does not decode is quoted.
-                    Texts::Hidden => "the request or its answer makes no sense".to_owned(),
+                    Texts::Hidden => "the request makes no sense".to_owned(),
                 };
                 Self { class: Class::Permanent, message }
+            }
+            // An answer that was cut short, or that somebody in between made up. What does not decode is not quoted.
+            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
+                let message = "the API server's answer makes no sense".to_owned();
+                Self { class: Class::Transient(None), message }
             }
             _ => Self { class: Class::Transient(None), message: stable(&flat(error)) },
         }

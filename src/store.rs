@@ -132,6 +132,11 @@ impl Store {
         self.read().objects.len()
     }
 
+    /// How many deletions of ours the stream has yet to tell of.
+    pub fn deletions(&self) -> usize {
+        self.read().deletions()
+    }
+
     /// Whether there is no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

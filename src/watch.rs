@@ -5,10 +5,12 @@
 
 mod failure;
 mod kinds;
+mod outage;
 mod reflector;
 mod wire;
 
 pub use kinds::{ASK_AGAIN, Kind, KindError, Kinds, Resource};
+pub use outage::Outage;
 
 use crate::metrics::Metrics;
 use crate::store::{Index, ManagedFields, Store};
@@ -86,7 +88,7 @@ pub async fn list_once(
 ) -> Result<Arc<Store>, Unlisted> {
     let store = Arc::new(Store::new(&key.resource.gvk, key.managed_fields, index));
     let (sender, _) = watch::channel(State::default());
-    let told = Told { state: sender, metrics: Arc::default() };
+    let told = Told { state: sender, metrics: Arc::default(), outage: Arc::default() };
     let reflector = Reflector::new(client.clone(), key, Arc::clone(&store), told);
     match reflector.once().await {
         Ok(()) => Ok(store),
@@ -104,6 +106,7 @@ pub struct Watches {
     index: Option<Index>,
     running: Running,
     metrics: Arc<Metrics>,
+    outage: Arc<Outage>,
 }
 
 /// A running watch, together with all others who hold it. It stops when the last of them drops it.
@@ -121,7 +124,12 @@ struct Inner {
 impl Watches {
     /// None run yet. The client is best made by [`client`]; `index` is used for every store.
     pub fn new(client: Client, index: Option<Index>, metrics: Arc<Metrics>) -> Self {
-        Self { client, index, running: Running::default(), metrics }
+        Self { client, index, running: Running::default(), metrics, outage: Arc::default() }
+    }
+
+    /// The same, and somebody hears whether the server answers.
+    pub fn telling(self, outage: &Arc<Outage>) -> Self {
+        Self { outage: Arc::clone(outage), ..self }
     }
 
     /// Joins the watch of this key, or starts it (a task of the current tokio runtime).
@@ -135,7 +143,8 @@ impl Watches {
         let store = Store::new(&key.resource.gvk, key.managed_fields, self.index.clone());
         let store = Arc::new(store);
         let (sender, state) = watch::channel(State::default());
-        let told = Told { state: sender, metrics: Arc::clone(&self.metrics) };
+        let (metrics, outage) = (Arc::clone(&self.metrics), Arc::clone(&self.outage));
+        let told = Told { state: sender, metrics, outage };
         let reflector = Reflector::new(self.client.clone(), key.clone(), Arc::clone(&store), told);
         let task = tokio::spawn(reflector.run()).abort_handle();
         let inner =

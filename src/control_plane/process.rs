@@ -46,6 +46,7 @@ pub(super) struct Keeper {
 enum Order {
     Start(Launch, oneshot::Sender<Result<(), Error>>),
     Check(oneshot::Sender<Result<(), Error>>),
+    Crash(Program, oneshot::Sender<()>),
     Stop(oneshot::Sender<()>),
 }
 
@@ -74,6 +75,11 @@ impl Keeper {
     /// Fails if a server has ended.
     pub(super) async fn check(&self) -> Result<(), Error> {
         self.order(Order::Check).await?
+    }
+
+    /// Kills one server at once, and waits until it is gone.
+    pub(super) async fn crash(&self, program: Program) -> Result<(), Error> {
+        self.order(|reply| Order::Crash(program, reply)).await
     }
 
     /// Ends all servers in order. If this future is dropped, the keeper is too, and the rest is killed.
@@ -119,6 +125,10 @@ impl Servers {
             match order {
                 Order::Start(launch, reply) => _ = reply.send(self.start(&launch)),
                 Order::Check(reply) => _ = reply.send(self.check()),
+                Order::Crash(program, reply) => {
+                    self.crash(program);
+                    _ = reply.send(());
+                }
                 Order::Stop(reply) => {
                     self.stop(orders);
                     _ = reply.send(());
@@ -132,7 +142,9 @@ impl Servers {
     fn start(&mut self, launch: &Launch) -> Result<(), Error> {
         let name = launch.program.name();
         let failed = |source| Error::Io { action: format!("start {name}"), source };
-        let log = File::create(log_file(&self.logs, name)).map_err(failed)?;
+        // A server that is started again goes on in its log.
+        let log = File::options().create(true).append(true).open(log_file(&self.logs, name));
+        let log = log.map_err(failed)?;
         let process = child::command(&self.shim, &launch.path)
             .args(&launch.arguments)
             .current_dir(&self.folder)
@@ -161,6 +173,17 @@ impl Servers {
             }
         }
         Ok(())
+    }
+
+    fn crash(&mut self, program: Program) {
+        self.running.retain_mut(|server| {
+            let crashes = server.program == program;
+            if crashes {
+                server.kill();
+                server.reap();
+            }
+            !crashes
+        });
     }
 
     /// The reverse of the starting order; what only talks to the API server ends together.
@@ -299,6 +322,19 @@ mod tests {
         let order = read_to_string(bench.folder.path().join("order")).expect("an order");
         assert_eq!(order, "kwok\nkube-apiserver\netcd\n");
         assert!(pids.into_iter().all(|pid| test_kill_process(pid).is_err()));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_crashed_is_gone_and_may_be_started_again() {
+        let bench = Bench::new();
+        let first = bench.start(Program::Etcd, &forever(Program::Etcd)).await;
+        let other = bench.start(Program::ApiServer, &forever(Program::ApiServer)).await;
+        bench.keeper().crash(Program::Etcd).await.expect("it is killed");
+        assert!(test_kill_process(first).is_err() && test_kill_process(other).is_ok());
+        bench.keeper().check().await.expect("who crashed on purpose is not missed");
+        std::fs::remove_file(bench.folder.path().join("etcd.pid")).expect("a file");
+        let again = bench.start(Program::Etcd, &forever(Program::Etcd)).await;
+        assert!(again != first && test_kill_process(again).is_ok());
     }
 
     #[tokio::test]

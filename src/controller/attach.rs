@@ -322,6 +322,11 @@ impl Attached {
         self.ear.wants(parent, objects);
     }
 
+    /// How much is kept of parents, by what it is kept as.
+    pub(super) fn kept(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.ear.kept().into_iter().chain([("guarded", self.guard.kept())])
+    }
+
     fn learn(&self, kind: &Kind) {
         let scope = if kind.resource.namespaced { Scope::Namespaced } else { Scope::Cluster };
         let mut scopes = lock(&self.scopes);
@@ -400,12 +405,12 @@ impl Attached {
         watches
     }
 
-    /// Passes changes on, except those that we made: the pass that made them has seen them.
+    /// Passes changes on, those that we made too: what our answer overtook is told by nobody else.
     fn listen(&self, watch: Watch, tell: impl Fn(&Ear, &Change) + Send + Sync + 'static) -> Hold {
         let ear = Arc::clone(&self.ear);
         let subscription = watch.store().subscribe(move |notice| match notice {
-            Notice::Changed(change) if !change.own => tell(&ear, change),
-            _ => {}
+            Notice::Changed(change) => tell(&ear, change),
+            Notice::Synced => {}
         });
         Hold { _subscription: subscription, watch }
     }

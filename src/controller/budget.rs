@@ -191,6 +191,11 @@ impl Budget {
         relieved
     }
 
+    /// How many parents and objects it keeps.
+    pub(super) fn kept(&self) -> usize {
+        self.suspects.len() + self.allowed.len() + self.withheld.len()
+    }
+
     /// A pass for a parent has ended, with everything deleted that it wanted deleted.
     pub(super) fn cleared(&mut self, parent: &ObjectId) {
         self.suspects.remove(parent);

@@ -64,6 +64,11 @@ impl Guard {
         lock(&self.budget).withheld()
     }
 
+    /// How many parents and objects it keeps.
+    pub(super) fn kept(&self) -> usize {
+        lock(&self.rollout).as_ref().map_or(0, Rollout::kept) + lock(&self.budget).kept()
+    }
+
     /// A parent is gone.
     pub(super) fn gone(&self, parent: &ObjectId) {
         if let Some(rollout) = lock(&self.rollout).as_mut() {

@@ -47,6 +47,28 @@ impl Controller {
         self.shards.count()
     }
 
+    /// How much is kept of parents and children, by what it is kept as. It is bounded by what there is: without parents and
+    /// children nothing is kept.
+    pub fn sizes(&self) -> BTreeMap<&'static str, usize> {
+        let depth = self.queue.depth();
+        let mut kept = BTreeMap::from([
+            ("memories", lock(&self.memories).len()),
+            ("reports", lock(&self.reports).len()),
+            ("vanished", self.vanished.len()),
+            ("queued", depth.waiting + depth.running + depth.delayed),
+        ]);
+        for attached in lock(&self.rules).values() {
+            for (what, number) in attached.kept() {
+                *kept.entry(what).or_default() += number;
+            }
+        }
+        for watch in self.watches.all() {
+            *kept.entry("objects").or_default() += watch.store().len();
+            *kept.entry("deletions").or_default() += watch.store().deletions();
+        }
+        kept
+    }
+
     /// What is not counted but can be seen; `leads` says of each shard whether we may write.
     pub fn snapshot(&self, leads: Vec<bool>) -> Snapshot {
         let rules: Vec<_> = lock(&self.rules).values().cloned().collect();

@@ -146,6 +146,11 @@ impl Rollout {
         self.failing.remove(parent);
     }
 
+    /// How many parents it keeps.
+    pub(super) fn kept(&self) -> usize {
+        self.pending.len() + self.watched.len() + self.failing.len()
+    }
+
     /// Whether every parent has seen the new rule.
     pub(super) fn is_over(&self) -> bool {
         self.pending.is_empty()

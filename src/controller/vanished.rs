@@ -61,6 +61,11 @@ impl Vanished {
         lock(&self.0).retain(|key, _| rules.contains(&&key.rule));
     }
 
+    /// Of how many parents something is known.
+    pub(super) fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
     /// For how long a parent is missed, and how it stands.
     fn miss(&self, key: &Key) -> (Duration, State) {
         let mut ghosts = lock(&self.0);

@@ -71,6 +71,16 @@ impl Index {
         true
     }
 
+    /// How many parents, and things that they are interested in, it has.
+    pub fn len(&self) -> usize {
+        self.interests.len() + self.objects.len() + self.selections.len() + self.namespaces.len()
+    }
+
+    /// Whether nobody is interested in anything.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Who reads an object as the input at this position.
     pub fn readers(
         &self,

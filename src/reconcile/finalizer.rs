@@ -77,7 +77,7 @@ async fn set(scene: &Scene<'_>, finalizers: &[String]) -> Result<(), Refusal> {
     let parent = Live::new(std::sync::Arc::clone(&scene.parent));
     let list = if finalizers.is_empty() { Value::Null } else { json!(finalizers) };
     let patch = json!({"metadata": {"finalizers": list}});
-    let stored = scene.cluster.merge(&parent, &patch).await?;
+    let stored = scene.told_of_parent(scene.cluster.merge(&parent, &patch).await)?;
     scene.cluster.metrics.wrote("patch", &scene.parent.id.kind, "metadata");
     if !stored.terminating || !finalizers.is_empty() {
         scene.remember_parent(&Live::new(stored));

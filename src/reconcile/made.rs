@@ -47,7 +47,7 @@ pub(super) async fn note(
     let patch = json!({"metadata": {"annotations": {annotation::GENERATED: list}}});
     // The finalizer may have been set in this pass: the version in the cache is the latest.
     let latest = scene.parents.get(&scene.parent.id).unwrap_or_else(|| Arc::clone(&scene.parent));
-    let stored = scene.cluster.merge(&Live::new(latest), &patch).await?;
+    let stored = scene.told_of_parent(scene.cluster.merge(&Live::new(latest), &patch).await)?;
     scene.cluster.metrics.wrote("patch", &scene.parent.id.kind, "metadata");
     scene.remember_parent(&Live::new(stored));
     Ok(())

@@ -139,6 +139,10 @@ impl Contents {
         self.take(name)
     }
 
+    pub(super) fn deletions(&self) -> usize {
+        self.gone.values().map(Vec::len).sum()
+    }
+
     /// All objects of which `index` says this.
     pub(super) fn indexed(&self, key: &str) -> Vec<Arc<Stored>> {
         let empty: Arc<str> = "".into();

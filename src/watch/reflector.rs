@@ -7,6 +7,7 @@
 //! `kube::runtime::watcher` keeps to itself.
 
 use super::failure::Failure;
+use super::outage::Outage;
 use super::wire::{Event, Page, fetch, stream};
 use super::{State, WatchKey};
 use crate::metrics::Metrics;
@@ -44,7 +45,8 @@ const STREAM_LASTS: Duration = Duration::from_secs(290);
 const PROVEN_AFTER: Duration = Duration::from_secs(5);
 
 /// The API server sends each stream a bookmark about once a minute. A stream that had one and then nothing for this long
-/// is dead.
+/// is dead: somebody on the way keeps the connection open and passes nothing on. One that never had any may be of a server
+/// that sends none, which is tried once.
 const SILENT_AFTER: Duration = Duration::from_secs(150);
 
 /// How long after the time we asked for a stream may end.
@@ -72,6 +74,8 @@ pub(super) struct Reflector {
     failures: u32,
     /// A list was begun without a wait since the last stream proved itself.
     relisted: bool,
+    /// A stream was given up because it had no bookmark, and none has come since: the server may send none.
+    patient: bool,
     /// The sort of the last failure, until a stream has proven itself.
     failing: Option<(std::mem::Discriminant<Failure>, u16)>,
 }
@@ -80,6 +84,7 @@ pub(super) struct Reflector {
 pub(super) struct Told {
     pub(super) state: watch::Sender<State>,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) outage: Arc<Outage>,
 }
 
 impl Reflector {
@@ -95,6 +100,7 @@ impl Reflector {
             unpaged: false,
             failures: 0,
             relisted: false,
+            patient: false,
             failing: None,
         }
     }
@@ -172,6 +178,7 @@ impl Reflector {
             limit = limit.clamp(10, PAGE);
         }
         (self.listed, self.unpaged) = (true, false);
+        self.told.outage.note(true);
         self.told.state.send_modify(|state| state.synced = true);
         self.unreadable(unreadable);
         Ok(())
@@ -189,6 +196,7 @@ impl Reflector {
         let lines = stream(&self.client, &self.path, &params, version);
         let lines = timeout(STREAM_WITHIN, lines).await;
         let mut lines = lines.unwrap_or(Err(Failure::Slow(STREAM_WITHIN)))?;
+        self.told.outage.note(true);
         let begun = Instant::now();
         let (end, proven_at) = (begun + lasts + GRACE, begun + PROVEN_AFTER);
         let (mut proven, mut bookmarks, mut heard) = (false, false, None);
@@ -197,16 +205,21 @@ impl Reflector {
                 proven = true;
                 self.proven();
             }
-            let silent = |heard: Instant| end.min(heard + SILENT_AFTER);
-            let silent = heard.filter(|_| bookmarks).map_or(end, silent);
+            let silent = heard.unwrap_or(begun) + SILENT_AFTER;
+            let silent = if bookmarks || !self.patient { end.min(silent) } else { end };
             match timeout_at(if proven { silent } else { proven_at }, lines.next()).await {
                 Ok(line) => match line? {
                     Some(line) => {
                         bookmarks |= self.hear(line)?;
+                        self.patient &= !bookmarks;
                         heard = Some(Instant::now());
                     }
                     None => return self.ended(begun.elapsed(), heard.is_some()),
                 },
+                Err(_) if proven && !bookmarks && Instant::now() < end => {
+                    self.patient = true;
+                    return self.ended(begun.elapsed(), heard.is_some());
+                }
                 Err(_) if proven => return Err(Failure::Silent),
                 Err(_) => {}
             }
@@ -273,6 +286,9 @@ impl Reflector {
         let at_once = failure.expired() && !std::mem::replace(&mut self.relisted, true);
         let backoff = if at_once { Duration::ZERO } else { BACKOFF.delay(self.failures, random()) };
         let wait = backoff.max(failure.retry_after());
+        if matches!(failure, Failure::Unreachable(_)) {
+            self.told.outage.note(false);
+        }
         if self.failing != Some(failure.sort()) {
             self.failing = Some(failure.sort());
             let (watch, error) = (&self.key, failure);

@@ -1,14 +1,13 @@
 //! Two at once, too fast, there and back, and answers that never arrive: nothing is made twice, lost, or written for ever.
 
-mod proxy;
-
+use crate::proxy::{Fault, Proxy};
 use crate::sandbox::Sandbox;
 use crate::world::{PATIENCE, Request, world};
 use futures::future::join_all;
 use kubewright::controller::Controller;
-use proxy::Proxy;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Two ConfigMaps and a Service per parent, one of them with an element whose key follows the parent.
 fn rule(name: &str) -> String {
@@ -194,11 +193,15 @@ pub(crate) async fn there_and_back_is_where_it_began() {
 pub(crate) async fn answers_that_are_lost_cost_nothing_but_time() {
     let name = "lost-answers";
     let mut sandbox = Sandbox::at_rest_with(name, &rule(name), &TEMPLATES).await;
-    let proxy = Proxy::start(world().client("kubewright-lost-answers"), |method, path| {
+    let proxy = Proxy::start(world().client("kubewright-lost-answers")).await;
+    let seen = AtomicUsize::new(0);
+    proxy.does(move |asked| {
+        let path = &asked.path;
         let to_child = path.contains("/configmaps/") || path.contains("/services/");
-        to_child && matches!(method, "PATCH" | "DELETE")
-    })
-    .await;
+        let concerned = to_child && matches!(&*asked.method, "PATCH" | "DELETE");
+        let every_other = concerned && seen.fetch_add(1, Ordering::SeqCst).is_multiple_of(2);
+        every_other.then_some(Fault::AnswerLost)
+    });
     sandbox.start_with(proxy.client());
     sandbox.webapp_is("shop", spec("a", 1)).await;
     sandbox.until_ready("shop").await;
@@ -215,7 +218,7 @@ pub(crate) async fn answers_that_are_lost_cost_nothing_but_time() {
         sandbox.until("ConfigMap", "shop-two", "is repaired", fixed).await;
         sandbox.until_ready("shop").await;
     }
-    assert!(proxy.lost() >= 6, "only {} answers were lost", proxy.lost());
+    assert!(proxy.faults() >= 6, "only {} answers were lost", proxy.faults());
     assert_eq!(uids(&sandbox, "shop").await, uids_before, "no child is made anew");
     let writes = to_children(&sandbox.writes());
     assert!(writes.len() <= 40, "nothing is written for ever: {writes:#?}");

@@ -16,6 +16,7 @@ mod deletion;
 mod dev;
 mod events;
 mod explain;
+mod faults;
 mod groups;
 mod inputs;
 mod isolation;
@@ -25,6 +26,7 @@ mod lifecycle;
 mod patches;
 mod plan;
 mod policies;
+mod proxy;
 mod quiet;
 mod readiness;
 mod reload;
@@ -74,6 +76,8 @@ fn main() -> ExitCode {
         shipped_rules(),
         rights_of_rules(),
         trouble_of_all_sorts(),
+        faults(),
+        long_runs(),
         ends(),
         only_reading(),
         schemas(),
@@ -208,6 +212,32 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         events::a_mistake_and_a_lost_child_are_told,
         events::without_the_right_to_tell_everything_else_goes_on,
     ]
+}
+
+/// What networks, servers and our own process do on bad days.
+fn faults() -> Vec<Trial> {
+    trials![
+        faults::a_slow_server_costs_nothing_but_time,
+        faults::a_server_that_asks_to_wait_is_not_pressed,
+        faults::bursts_of_server_errors_are_survived,
+        faults::requests_that_are_cut_are_sent_again,
+        faults::answers_that_are_lost_or_cut_are_made_up_for,
+        faults::answers_that_are_half_there_are_no_answers,
+        faults::requests_that_are_never_answered_are_given_up,
+        faults::watches_that_end_are_begun_again,
+        faults::watches_that_are_too_old_or_garbled_lose_nothing,
+        faults::everything_at_once_is_survived,
+        faults::crashes_of_the_api_server_and_its_store_lose_and_double_nothing,
+        faults::a_half_open_watch_is_noticed_and_what_happened_meanwhile_is_made_up_for,
+        faults::a_process_that_is_killed_at_any_moment_leaves_nothing_half_done,
+        faults::nothing_that_is_kept_for_a_parent_outlives_it,
+    ]
+}
+
+/// What takes long: only if asked for (`--ignored`).
+fn long_runs() -> Vec<Trial> {
+    let long = trials![faults::memory_stays_as_it_is_while_parents_come_and_go];
+    long.into_iter().map(|trial| trial.with_ignored_flag(true)).collect()
 }
 
 /// How parents, rules, kinds and rights end, and what is left then.

@@ -27,14 +27,24 @@ pub(crate) struct Replica {
 impl Replica {
     /// With the rules of a folder, and a user of its own that may do everything.
     pub(crate) fn start(user: &str, rules: &Path, flags: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let kubeconfig = folder.path().join("kubeconfig");
         let text = fs::read_to_string(world().kubeconfig()).expect("the kubeconfig");
         let acting =
             format!("    user:\n      as: {user}\n      as-groups: [\"system:masters\"]\n");
         let acting = text.replace("    user:\n", &acting);
         assert_ne!(acting, text, "the kubeconfig has a user");
-        fs::write(&kubeconfig, acting).expect("a file");
+        Self::start_at(user, &acting, rules, flags)
+    }
+
+    /// The same with a kubeconfig of the test's own.
+    pub(crate) fn start_at(
+        user: &str,
+        kubeconfig_text: &str,
+        rules: &Path,
+        flags: &[&str],
+    ) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kubeconfig = folder.path().join("kubeconfig");
+        fs::write(&kubeconfig, kubeconfig_text).expect("a file");
         let mut process = Command::new(env!("CARGO_BIN_EXE_kubewright"))
             .arg("run")
             .arg(rules)
@@ -120,6 +130,14 @@ impl Replica {
             if found == code { Ok(text) } else { Err(format!("{found}: {text}\n{}", self.log())) }
         })
         .await
+    }
+
+    /// Its resident memory in kB.
+    pub(crate) fn memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.process.id());
+        let status = fs::read_to_string(path).expect("a running process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its size");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

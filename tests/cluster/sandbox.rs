@@ -527,8 +527,13 @@ impl Sandbox {
 
     /// Every object of a kind in every namespace that carries this installation's label.
     pub(crate) async fn labelled(&self, kind: &str) -> Vec<Value> {
+        self.labelled_by(&self.namespace, kind).await
+    }
+
+    /// The same of another installation.
+    pub(crate) async fn labelled_by(&self, installation: &str, kind: &str) -> Vec<Value> {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &Self::resource(kind).0);
-        let selected = format!("kubewright.io/owner={}", self.namespace);
+        let selected = format!("kubewright.io/owner={installation}");
         let list = api.list(&ListParams::default().labels(&selected)).await.expect("a list");
         let value = |object| serde_json::to_value(object).expect("JSON");
         list.items.into_iter().map(value).collect()
@@ -626,7 +631,8 @@ pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> (&'a str, &'a str)
     })
 }
 
-async fn install_crds(client: &Client) {
+/// The kinds of the shipped example.
+pub(crate) async fn install_crds(client: &Client) {
     install_crd(client, &read_yaml("rules/webapp.crd.yaml")).await;
 }
 

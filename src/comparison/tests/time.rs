@@ -74,3 +74,22 @@ fn ages_of_a_future_time_are_negative() {
     assert_eq!(found.truth, Fails);
     assert_eq!(found.look_again, "2026-01-01T03:00:00Z".parse().ok());
 }
+
+#[test]
+fn a_clock_that_jumps_changes_the_answer_and_never_asks_for_the_past() {
+    let old = compile(&json!({"path": "$.born", "as": "age", "atLeast": "2h"}));
+    let turns: Timestamp = "2026-01-01T02:00:00Z".parse().unwrap();
+    // Forward by a day, back to before the birth, and to where it was.
+    for (now, truth) in [
+        ("2026-01-01T01:00:00Z", Fails),
+        ("2026-01-02T01:00:00Z", Holds),
+        ("2025-12-31T00:00:00Z", Fails),
+        ("2026-01-01T02:00:00Z", Holds),
+        ("2026-01-01T01:59:59Z", Fails),
+    ] {
+        let now: Timestamp = now.parse().unwrap();
+        let verdict = old.evaluate(&objects(), now);
+        assert_eq!((verdict.truth, verdict.look_again), (truth, (now < turns).then_some(turns)));
+        assert!(verdict.look_again.is_none_or(|at| at > now), "no circle without a pause");
+    }
+}

@@ -69,13 +69,19 @@ impl Ear {
         }
     }
 
+    /// Wakes the parent, unless we made the change: the pass that made it has seen it, and looks again after a status.
     pub(super) fn parent(&self, change: &Change) {
-        self.wake(change.id.clone(), Lane::Edit);
+        if !change.own {
+            self.wake(change.id.clone(), Lane::Edit);
+        }
     }
 
     /// Wakes the parent that the child's mark names, the one it named before (a mark can be damaged), and those who
-    /// want the object but found it to be somebody else's.
+    /// want the object but found it to be somebody else's. The pass that made a change has seen it.
     pub(super) fn child(&self, change: &Change) {
+        if change.own {
+            return;
+        }
         let (before, after) =
             (self.parent_of(change.before.as_ref()), self.parent_of(change.after.as_ref()));
         let other = before.filter(|before| after.as_ref() != Some(before));
@@ -113,7 +119,8 @@ impl Ear {
         lock(&self.readers).set(parent, interests)
     }
 
-    /// Wakes the parents that edit an object, and those that did.
+    /// Wakes the parents that edit an object, and those that did. What one of them wrote may show what happened to the edits
+    /// of the others, which no later event tells any more.
     pub(super) fn target(&self, change: &Change) {
         let versions = [change.before.as_ref(), change.after.as_ref()];
         let mut parents = lock(&self.editors).readers(0, &change.id, [None, None]);
@@ -136,6 +143,16 @@ impl Ear {
     fn parent_of(&self, stored: Option<&Arc<Stored>>) -> Option<ObjectId> {
         let mark = Mark::parse(&stored?.annotation(annotation::CHILD)?)?;
         if *mark.rule == *self.identity { mark.parent_id() } else { None }
+    }
+
+    /// How much is kept of parents: what they want, read and edit.
+    pub(super) fn kept(&self) -> [(&'static str, usize); 3] {
+        let wanted = lock(&self.wanted);
+        [
+            ("wanted", wanted.by_object.len() + wanted.by_parent.len()),
+            ("read", lock(&self.readers).len()),
+            ("edited", lock(&self.editors).len()),
+        ]
     }
 
     /// Which objects this parent found taken in its last pass.
