@@ -7,7 +7,7 @@ use super::{Setting, Stuck, held_up};
 use crate::fetch::{Live, Observed};
 use crate::marks::{self, Mark, annotation, label};
 use crate::object::{Gvk, ObjectId, metadata};
-use crate::owned::{self, FieldPath, Ignored, Step};
+use crate::owned::{self, FieldPath, Ignored, IntentMark, SecretPlaces, Step};
 use crate::problem::Problem;
 use crate::refusal::Texts;
 use crate::rule::{ChildRule, Policies, Rule};
@@ -35,8 +35,12 @@ pub struct DesiredChild {
     pub id: ObjectId,
     /// What is sent, marks included.
     pub object: Value,
-    /// Hash of what is wanted, without what is ignored.
+    /// Hash of what is wanted, without what is ignored. It never leaves the process: there may be secrets in it.
     pub intent: u64,
+    /// What the object says of it.
+    pub marked: IntentMark,
+    /// Where its values are secret.
+    pub secrets: SecretPlaces,
     /// Fields that are left to whoever owns them.
     pub ignored: Ignored,
     /// Whether no owner reference ties it to the parent.
@@ -55,6 +59,15 @@ impl DesiredChild {
     /// Its id, with the items around it: `quota[blue]`.
     pub fn name(&self) -> String {
         super::place_name(&self.child, &self.items)
+    }
+
+    /// Whether an object with this mark was applied for what is wanted now, as far as the mark can tell.
+    pub fn is_marked(&self, mark: IntentMark) -> bool {
+        match mark {
+            IntentMark::Whole(hash) => hash == self.intent,
+            IntentMark::Open(_) => mark == self.marked,
+            IntentMark::Unknown => true,
+        }
     }
 
     /// The body for an object that exists: an ignored field is sent only while nobody else owns it.
@@ -194,9 +207,10 @@ impl Making<'_> {
         generate::keep(&mut object, &self.generated.values)
             .map_err(|problem| refused(problem, &["data"]))?;
         let free = self.add_marks(&mut object, &id, scope);
-        let intent = owned::hash_without_ignored(&object, &self.ignored);
-        let hash = json!(owned::intent_mark(intent));
-        entries(&mut object, "annotations").insert(annotation::INTENT.into(), hash);
+        let secrets = self.child.secrets_in(&gvk);
+        let (intent, marked) = owned::hash_without_ignored(&object, &self.ignored, &secrets);
+        let text = json!(marked.to_string());
+        entries(&mut object, "annotations").insert(annotation::INTENT.into(), text);
         let texts = Texts::about(&gvk, self.rule.reveal);
         Ok(DesiredChild {
             child: Arc::clone(&self.child.id),
@@ -205,6 +219,8 @@ impl Making<'_> {
             id,
             object,
             intent,
+            marked,
+            secrets,
             ignored: self.ignored.clone(),
             free,
             generates: !self.generated.values.is_empty(),
