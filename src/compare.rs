@@ -10,9 +10,7 @@
 use crate::fetch::{ChildCache, Live, Observed, Owner};
 use crate::marks::visible;
 use crate::object::ObjectId;
-use crate::owned::{
-    self, Drift, FieldPath, IntentMark, Matching, Mismatch, SecretPlaces,
-};
+use crate::owned::{self, Drift, FieldPath, IntentMark, Matching, Mismatch, SecretPlaces};
 use crate::refusal::{HeldField, Refusal};
 use crate::render::{Desired, DesiredChild};
 use crate::rule::Update;

@@ -91,8 +91,9 @@ fn blanked(value: &Value, places: &[&[Hop]]) -> Value {
     match value {
         _ if places.is_empty() => value.clone(),
         Value::Object(map) => {
-            let entry =
-                |(name, value): (&String, _)| (name.clone(), blanked(value, &below(places, Some(name))));
+            let entry = |(name, value): (&String, _)| {
+                (name.clone(), blanked(value, &below(places, Some(name))))
+            };
             Value::Object(map.iter().map(entry).collect())
         }
         Value::Array(list) => {
@@ -117,7 +118,9 @@ fn stands(wanted: &Value, live: Option<&Value>, places: &[&[Hop]]) -> bool {
         (Value::Array(wanted), Some(Value::Array(live))) => {
             each(wanted, live, |one, other| stands(one, Some(other), &below(places, None)))
         }
-        (Value::Array(wanted), _) => wanted.iter().all(|one| stands(one, None, &below(places, None))),
+        (Value::Array(wanted), _) => {
+            wanted.iter().all(|one| stands(one, None, &below(places, None)))
+        }
         _ => true,
     }
 }
@@ -173,7 +176,8 @@ mod tests {
 
     #[test]
     fn names_stay_and_values_go() {
-        let secret = json!({"kind": "Secret", "data": {"a": "eA==", "b": "eQ=="}, "type": "Opaque"});
+        let secret =
+            json!({"kind": "Secret", "data": {"a": "eA==", "b": "eQ=="}, "type": "Opaque"});
         assert_eq!(
             SecretPlaces::of_a_secret().blanked(&secret),
             json!({"kind": "Secret", "data": {"a": null, "b": null}, "type": "Opaque"})
@@ -208,10 +212,26 @@ mod tests {
         let wanted = json!({"env": [{"name": "A", "value": "x"}, {"name": "B", "value": "y"}], "args": ["p", "q"]});
         let added = json!({"name": "Z", "value": "x"});
         for (env, args, expected) in [
-            (json!([{"name": "A", "value": "x"}, {"name": "B", "value": "y"}]), json!(["p", "q"]), true),
-            (json!([added, {"name": "A", "value": "x", "more": 1}, {"name": "B", "value": "y"}]), json!(["p", "q"]), true),
-            (json!([added, {"name": "A", "value": "y"}, {"name": "B", "value": "x"}]), json!(["p", "q"]), false),
-            (json!([{"name": "A", "value": "x"}, {"name": "B", "value": "y"}]), json!(["q", "p"]), false),
+            (
+                json!([{"name": "A", "value": "x"}, {"name": "B", "value": "y"}]),
+                json!(["p", "q"]),
+                true,
+            ),
+            (
+                json!([added, {"name": "A", "value": "x", "more": 1}, {"name": "B", "value": "y"}]),
+                json!(["p", "q"]),
+                true,
+            ),
+            (
+                json!([added, {"name": "A", "value": "y"}, {"name": "B", "value": "x"}]),
+                json!(["p", "q"]),
+                false,
+            ),
+            (
+                json!([{"name": "A", "value": "x"}, {"name": "B", "value": "y"}]),
+                json!(["q", "p"]),
+                false,
+            ),
             (json!([{"name": "A", "value": "x"}]), json!(["p", "q"]), false),
         ] {
             let live = json!({"env": env, "args": args});
@@ -221,8 +241,10 @@ mod tests {
 
     #[test]
     fn everything_stands_where_defaults_were_only_added() {
-        let wanted = json!({"spec": {"ports": [{"port": 80}], "size": 1.0, "off": false, "none": []}});
-        let live = json!({"spec": {"ports": [{"port": 80, "protocol": "TCP"}], "size": 1, "mode": "x"}});
+        let wanted =
+            json!({"spec": {"ports": [{"port": 80}], "size": 1.0, "off": false, "none": []}});
+        let live =
+            json!({"spec": {"ports": [{"port": 80, "protocol": "TCP"}], "size": 1, "mode": "x"}});
         assert!(SecretPlaces::everywhere().stand(&wanted, &live));
         let other = json!({"spec": {"ports": [{"port": 81}], "size": 1}});
         assert!(!SecretPlaces::everywhere().stand(&wanted, &other));

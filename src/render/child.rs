@@ -120,10 +120,21 @@ pub(super) fn objects(
     documents.into_iter().enumerate().map(object).collect()
 }
 
+/// The same for what holds up an edit.
+pub(super) fn hushed_in(rule: &Rule, stuck: Stuck) -> Stuck {
+    match stuck {
+        Stuck::Failed(problem) if rule.reveal => Stuck::Failed(hushed(problem)),
+        other => other,
+    }
+}
+
+/// What a mistake may quote from a rendered object.
+const QUOTING: [&str; 5] =
+    ["illegal-name", "illegal-object", "illegal-patch", "outside-namespace", "reserved-name"];
+
 /// A mistake without what it may quote: the author lets values of Secrets come anywhere.
 fn hushed(problem: Problem) -> Problem {
-    let quotes = ["illegal-name", "illegal-object", "outside-namespace"].contains(&problem.code);
-    if quotes {
+    if QUOTING.contains(&problem.code) {
         return Problem { message: HUSHED.to_owned(), hint: None, ..problem };
     }
     problem
@@ -169,8 +180,8 @@ pub(super) fn place_of_name(
 }
 
 /// Why a document is no object of a child, and the part of it that is to blame.
-struct Refused {
-    problem: Box<Problem>,
+pub(super) struct Refused {
+    pub(super) problem: Box<Problem>,
     at: FieldPath,
 }
 
@@ -284,26 +295,57 @@ fn kind_of(child: &ChildRule, document: &Value) -> Result<Gvk, Refused> {
     Err(refused(Problem::new("undeclared-kind", message).hint(hint), &["kind"]))
 }
 
-/// Our marks prove ownership: a template must not make any.
-fn refuse_marks(document: &Value) -> Result<(), Refused> {
+/// Our marks prove ownership, and our finalizer holds: a template must not make any. Below `metadata` anywhere else it must
+/// not either: controllers copy what stands in the templates of pods and claims to objects of their own.
+pub(super) fn refuse_marks(document: &Value) -> Result<(), Refused> {
     for kind in ["labels", "annotations"] {
         let entries = document.get("metadata").and_then(|metadata| metadata.get(kind));
-        let Some(entries) = entries.filter(|entries| !entries.is_null()) else { continue };
-        let Some(entries) = entries.as_object() else {
+        if entries.is_some_and(|entries| !entries.is_null() && !entries.is_object()) {
             let message = format!("`metadata.{kind}` is not a map");
             return Err(refused(Problem::new("illegal-object", message), &["metadata", kind]));
-        };
-        let ours = entries.keys().find(|key| key.starts_with(marks::PREFIX));
-        if let Some(key) = ours {
-            let message = format!(
-                "the template sets `{key}`, but names under {} are Kubewright's own",
-                marks::PREFIX
-            );
-            let problem = Problem::new("reserved-name", message).hint("leave it out");
-            return Err(refused(problem, &["metadata", kind, key]));
         }
     }
-    Ok(())
+    let Some((mut at, name)) = mark_within(document) else { return Ok(()) };
+    at.reverse();
+    let message = format!(
+        "the template sets `{name}`, but names under {} are Kubewright's own",
+        marks::PREFIX
+    );
+    let problem = Problem::new("reserved-name", message).hint("leave it out");
+    Err(Refused { problem: Box::new(problem), at: FieldPath::new(at) })
+}
+
+/// A name of ours in some metadata, and the way there, last step first.
+fn mark_within(value: &Value) -> Option<(Vec<Step>, String)> {
+    let with = |step: Step, (mut at, name): (Vec<Step>, String)| {
+        at.push(step);
+        (at, name)
+    };
+    match value {
+        Value::Object(map) => map.iter().find_map(|(key, value)| {
+            let own = (key == "metadata").then(|| mark_in(value)).flatten();
+            own.or_else(|| mark_within(value)).map(|found| with(Step::field(key), found))
+        }),
+        Value::Array(list) => list.iter().enumerate().find_map(|(index, element)| {
+            mark_within(element).map(|found| with(Step::Index(index), found))
+        }),
+        _ => None,
+    }
+}
+
+fn mark_in(metadata: &Value) -> Option<(Vec<Step>, String)> {
+    let ours = |name: &&String| name.starts_with(marks::PREFIX);
+    let named = ["labels", "annotations"].into_iter().find_map(|kind| {
+        let name = metadata.get(kind)?.as_object()?.keys().find(ours)?;
+        Some((vec![Step::field(name), Step::field(kind)], name.clone()))
+    });
+    let holds = || {
+        let finalizers = metadata.get("finalizers")?.as_array()?;
+        let name = finalizers.iter().filter_map(Value::as_str);
+        let name = name.map(str::to_owned).find(|name| ours(&name))?;
+        Some((vec![Step::field("finalizers")], name))
+    };
+    named.or_else(holds)
 }
 
 fn identity(

@@ -3,6 +3,7 @@
 //! In: a child that is an edit, the object that it is about. Out: what is to be true of that object. Pure. Never here: an
 //! object that does not exist: an edit waits for it, and never makes it.
 
+use super::child::{hushed_in, refuse_marks};
 use super::{DesiredChild, Place, Setting, Stuck, held_up};
 use crate::fetch::{Live, Observed};
 use crate::marks::{PatchMark, patch_manager};
@@ -88,8 +89,11 @@ pub(super) fn patch(
 ) -> Made {
     let making = Making { rule, child, patch, view, observed, setting };
     match making.target() {
-        Ok((gvk, id)) => Made { patch: making.made(&gvk, &id), target: Some(id) },
-        Err(stuck) => Made { patch: Err(stuck), target: None },
+        Ok((gvk, id)) => {
+            let made = making.made(&gvk, &id);
+            Made { patch: made.map_err(|stuck| hushed_in(rule, stuck)), target: Some(id) }
+        }
+        Err(stuck) => Made { patch: Err(hushed_in(rule, stuck)), target: None },
     }
 }
 
@@ -175,6 +179,8 @@ impl Making<'_, '_> {
                 return Err(self.refused("illegal-patch", message));
             }
         }
+        let at = |problem: Problem| Stuck::Failed(problem.at(self.child.place.clone()));
+        refuse_marks(&document).map_err(|refused| at(*refused.problem))?;
         // What a Secret's data is made canonical by.
         if let Some(fields) = document.as_object_mut() {
             fields.insert("apiVersion".to_owned(), json!(gvk.api_version()));
@@ -205,12 +211,8 @@ impl Making<'_, '_> {
         };
         let mark = serde_json::to_string(&mark).unwrap_or_default();
         object["metadata"]["annotations"][PatchMark::key(&manager)] = json!(mark);
-        let wanted = DesiredChild {
-            marked,
-            secrets,
-            ignored,
-            ..self.wanted(gvk, id, object, intent)
-        };
+        let wanted =
+            DesiredChild { marked, secrets, ignored, ..self.wanted(gvk, id, object, intent) };
         Ok(DesiredPatch { wanted, manager, live, operations: None, stays: self.patch.stays })
     }
 
@@ -266,7 +268,18 @@ impl Making<'_, '_> {
         {
             return Err(self.refused("illegal-patch", format!("a patch does not change `{path}`")));
         }
+        self.leave_marks(&path, value)?;
         Ok(Operation { op, path, value: value.clone() })
+    }
+
+    /// Nobody makes marks of ours: neither by name, nor in a map that is put around them.
+    fn leave_marks(&self, path: &str, value: &Value) -> Result<(), Stuck> {
+        let object = path.split('/').skip(1).collect::<Vec<_>>();
+        let name = |step: &str| step.replace("~1", "/").replace("~0", "~");
+        let object =
+            object.iter().rev().fold(value.clone(), |inner, step| json!({name(step): inner}));
+        refuse_marks(&object)
+            .map_err(|refused| Stuck::Failed((*refused.problem).at(self.child.place.clone())))
     }
 
     fn wanted(&self, gvk: &Gvk, id: &ObjectId, object: Value, intent: u64) -> DesiredChild {

@@ -179,7 +179,10 @@ mod tests {
         let places = SecretPlaces::of_a_secret();
         let mark = |object: &Value| IntentMark::of(intent_hash(object), object, &places);
         assert_eq!(mark(&secret("MQ==")), mark(&secret("Mg==")));
-        assert_ne!(mark(&secret("MQ==")), mark(&json!({"kind": "Secret", "data": {"key": "MQ=="}})));
+        assert_ne!(
+            mark(&secret("MQ==")),
+            mark(&json!({"kind": "Secret", "data": {"key": "MQ=="}}))
+        );
     }
 
     #[test]
