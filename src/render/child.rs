@@ -495,6 +495,46 @@ mod tests {
     }
 
     #[test]
+    fn a_template_makes_no_mark_of_ours_anywhere() {
+        let told = |document: &Value| {
+            refuse_marks(document).map_err(|refused| (refused.at.to_string(), refused.problem.code))
+        };
+        let marks = json!({"kubewright.io/child": "x", "a": "b"});
+        for (document, at) in [
+            (json!({"metadata": {"labels": marks}}), "metadata.labels[kubewright.io/child]"),
+            (
+                json!({"metadata": {"annotations": marks}}),
+                "metadata.annotations[kubewright.io/child]",
+            ),
+            (
+                json!({"metadata": {"finalizers": ["a", "kubewright.io/web"]}}),
+                "metadata.finalizers",
+            ),
+            (
+                json!({"spec": {"template": {"metadata": {"annotations": marks}}}}),
+                "spec.template.metadata.annotations[kubewright.io/child]",
+            ),
+            (
+                json!({"spec": {"claims": [{}, {"metadata": {"labels": marks}}]}}),
+                "spec.claims[1].metadata.labels[kubewright.io/child]",
+            ),
+        ] {
+            assert_eq!(told(&document), Err((at.to_owned(), "reserved-name")), "{document}");
+        }
+        for document in [
+            json!({"metadata": {"labels": {"a": "kubewright.io/x", "x.kubewright.io/y": "z"}}}),
+            json!({"data": {"kubewright.io/x": "y"}, "spec": {"labels": marks}}),
+            json!({"metadata": {"labels": null}, "spec": {"metadata": "text"}}),
+        ] {
+            assert_eq!(told(&document), Ok(()), "{document}");
+        }
+        assert_eq!(
+            told(&json!({"metadata": {"labels": "text"}})),
+            Err(("metadata.labels".to_owned(), "illegal-object"))
+        );
+    }
+
+    #[test]
     fn a_namespace_is_a_dns_label() {
         let gvk = Gvk::parse("v1", "ConfigMap").unwrap();
         assert!(legal_namespace(&gvk, "a", "team-1").is_ok());

@@ -161,7 +161,9 @@ pub(crate) async fn a_parent_chooses_no_namespace() {
         let templates = [("roams.yaml", ROAMING), ("edit.yaml", "data: {edited: yes-it-is}\n")];
         let mut sandbox = Sandbox::at_rest_with(name, &rule, &templates).await;
         sandbox.kind_is(kind, conditions()).await;
-        sandbox.namespace("roam-b").await;
+        if cross.is_empty() {
+            sandbox.namespace("roam-b").await;
+        }
         let legal =
             |to: &str| !cross.is_empty() && ["roam-b", "kube-system", "default"].contains(&to);
         let wrong: Vec<&str> = names.into_iter().filter(|to| !legal(to)).collect();
@@ -230,5 +232,44 @@ data: {blob: {{ parent.spec.blob }}}
     };
     let all = sandbox.labelled("ConfigMap").await;
     assert_eq!((made("fine", &all), made("many", &all), made("large", &all)), (3, 0, 8));
+    sandbox.stop().await;
+}
+
+const GREEDY: &str = "  crossNamespace: true\n  children:\n    \
+    - {id: role, template: role.yaml, adopt: unowned}\n    \
+    - {id: system, template: system.yaml, adopt: unowned}\n    \
+    - {id: near, template: near.yaml, adopt: unowned}\n";
+
+/// What lives in no namespace, and what is in a namespace of Kubernetes, is never adopted, even by a literal name.
+pub(crate) async fn nothing_global_and_nothing_of_kubernetes_is_adopted() {
+    let config = |namespace: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: greedy, namespace: {namespace}}}\ndata: {{a: ours}}\n"
+        )
+    };
+    let (system, near) = (config("kube-public"), config("greed"));
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: greedy}\n\
+                rules: [{apiGroups: [\"*\"], resources: [\"*\"], verbs: [\"*\"]}]\n";
+    let templates = [("role.yaml", role), ("system.yaml", &*system), ("near.yaml", &*near)];
+    let mut sandbox =
+        Sandbox::at_rest_with("greed", &rule("greed", "Greedy", GREEDY), &templates).await;
+    sandbox.kind_is("Greedy", conditions()).await;
+    let public = sandbox.looking_into("kube-public");
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "greedy"}, "data": {"a": "theirs"}});
+    sandbox.create("ConfigMap", theirs.clone()).await;
+    public.create("ConfigMap", theirs).await;
+    let empty = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "greedy"}, "rules": []});
+    sandbox.create("ClusterRole", empty).await;
+    sandbox.is("Greedy", "one", json!({})).await;
+    sandbox.start();
+    sandbox.until("ConfigMap", "greedy", "is adopted", |o| o["data"]["a"] == "ours").await;
+    let one = sandbox.until("Greedy", "one", "is stalled", stalled).await;
+    let told = condition(&one, "Stalled").1;
+    assert!(told.contains("an object without a namespace is never adopted"), "{told}");
+    assert!(told.contains("nothing in `kube-public` is ever adopted"), "{told}");
+    sandbox.settled().await;
+    assert_eq!(public.get("ConfigMap", "greedy").await["data"]["a"], "theirs");
+    assert_eq!(sandbox.get("ClusterRole", "greedy").await["rules"], json!([]));
     sandbox.stop().await;
 }
