@@ -8,6 +8,7 @@ pub(crate) mod generate;
 mod items;
 mod origin;
 pub(crate) mod patch;
+mod reserved;
 
 pub use child::DesiredChild;
 pub use origin::{Origins, Part, origins};

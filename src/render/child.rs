@@ -3,7 +3,7 @@
 //! In: a child of a rule, what it may read. Out: canonical objects with identity, marks, owner and intent hash.
 
 use super::generate::{self, Generated};
-use super::{Setting, Stuck, held_up};
+use super::{Setting, Stuck, held_up, reserved};
 use crate::fetch::{Live, Observed};
 use crate::marks::{self, Mark, annotation, label};
 use crate::object::{Gvk, ObjectId, metadata};
@@ -305,47 +305,13 @@ pub(super) fn refuse_marks(document: &Value) -> Result<(), Refused> {
             return Err(refused(Problem::new("illegal-object", message), &["metadata", kind]));
         }
     }
-    let Some((mut at, name)) = mark_within(document) else { return Ok(()) };
-    at.reverse();
+    let Some((at, name)) = reserved::found(document) else { return Ok(()) };
     let message = format!(
         "the template sets `{name}`, but names under {} are Kubewright's own",
         marks::PREFIX
     );
     let problem = Problem::new("reserved-name", message).hint("leave it out");
-    Err(Refused { problem: Box::new(problem), at: FieldPath::new(at) })
-}
-
-/// A name of ours in some metadata, and the way there, last step first.
-fn mark_within(value: &Value) -> Option<(Vec<Step>, String)> {
-    let with = |step: Step, (mut at, name): (Vec<Step>, String)| {
-        at.push(step);
-        (at, name)
-    };
-    match value {
-        Value::Object(map) => map.iter().find_map(|(key, value)| {
-            let own = (key == "metadata").then(|| mark_in(value)).flatten();
-            own.or_else(|| mark_within(value)).map(|found| with(Step::field(key), found))
-        }),
-        Value::Array(list) => list.iter().enumerate().find_map(|(index, element)| {
-            mark_within(element).map(|found| with(Step::Index(index), found))
-        }),
-        _ => None,
-    }
-}
-
-fn mark_in(metadata: &Value) -> Option<(Vec<Step>, String)> {
-    let ours = |name: &&String| name.starts_with(marks::PREFIX);
-    let named = ["labels", "annotations"].into_iter().find_map(|kind| {
-        let name = metadata.get(kind)?.as_object()?.keys().find(ours)?;
-        Some((vec![Step::field(name), Step::field(kind)], name.clone()))
-    });
-    let holds = || {
-        let finalizers = metadata.get("finalizers")?.as_array()?;
-        let name = finalizers.iter().filter_map(Value::as_str);
-        let name = name.map(str::to_owned).find(|name| ours(&name))?;
-        Some((vec![Step::field("finalizers")], name))
-    };
-    named.or_else(holds)
+    Err(Refused { problem: Box::new(problem), at })
 }
 
 fn identity(

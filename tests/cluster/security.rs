@@ -96,10 +96,10 @@ pub(crate) async fn what_a_parent_contains_never_becomes_structure() {
     sandbox.kind_is("HostileCopy", Value::Null).await;
     let mut texts: Vec<String> = TEXTS.iter().map(|text| (*text).to_owned()).collect();
     texts.push("é\n: - &a\n".repeat(5_000));
-    let spec = |text: &str| {
-        let deep = (0..40).fold(json!(text), |inner, _| json!([{"---\n{{ x }}": inner}]));
-        json!({"text": text, "deep": deep, "{{ parent.spec }}": 1, "a: b\nc": {"<<": "x", "*a": [null, {}]}})
-    };
+    let deep =
+        |levels: usize| (0..levels).fold(json!("x"), |inner, _| json!([{"---\n{{ x }}": inner}]));
+    let spec = |text: &str| json!({"text": text, "deep": deep(20), "{{ parent.spec }}": 1, "a: b\nc": {"<<": "x", "*a": [null, {}]}});
+    sandbox.is("Hostile", "deep", json!({"text": "x", "deep": deep(50)})).await;
     for (number, text) in texts.iter().enumerate() {
         sandbox.is("Hostile", &format!("p-{number}"), spec(text)).await;
     }
@@ -123,6 +123,8 @@ pub(crate) async fn what_a_parent_contains_never_becomes_structure() {
         let copy = sandbox.get("HostileCopy", &name).await;
         assert_eq!(copy["spec"], parent);
     }
+    let deep = sandbox.until("Hostile", "deep", "is stalled", stalled).await;
+    assert!(condition(&deep, "Stalled").1.contains("nests deeper than 64"), "{deep}");
     for (kind, expected) in
         [("ConfigMap", texts.len()), ("HostileCopy", texts.len()), ("Secret", 0)]
     {
