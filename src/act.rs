@@ -17,6 +17,7 @@ pub use restraint::{BACKSTOP, Restraints};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Action, Memo, Memos, Plan, Planned, Reason, memo_of};
 use crate::fetch::{Live, Owner};
+use crate::marks;
 use crate::metrics::Metrics;
 use crate::object::ObjectId;
 use crate::owned;
@@ -366,8 +367,10 @@ async fn write(
         match cluster.apply(child, &with_uid(body, uid), owner.manager, false).await {
             // Fields that were ours and that somebody changed meanwhile are drift; others are not ours to take.
             Err(Refusal { class: Class::Held(fields), .. }) => {
-                let ours =
-                    |held: &HeldField| memo.is_some_and(|memo| memo.owned.fields.owns(&held.field));
+                let ours = |held: &HeldField| {
+                    let owned = memo.is_some_and(|memo| memo.owned.fields.owns(&held.field));
+                    owned || marks::is_ours(&held.field)
+                };
                 if !fields.iter().all(ours) {
                     return Err(Trouble::Held(fields));
                 }

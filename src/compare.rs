@@ -8,8 +8,9 @@
 //! misses labels and has no meaning for half of the kinds.
 
 use crate::fetch::{ChildCache, Live, Observed, Owner};
+use crate::marks::visible;
 use crate::object::ObjectId;
-use crate::owned::{self, Drift, FieldPath, Matching, Mismatch};
+use crate::owned::{self, Drift, FieldPath, IntentMark, Matching, Mismatch, SecretPlaces};
 use crate::refusal::{HeldField, Refusal};
 use crate::render::{Desired, DesiredChild};
 use crate::rule::Update;
@@ -227,13 +228,13 @@ pub(crate) fn judge(
     }
 }
 
-/// `marked` is the intent that the object remembers.
+/// `marked` is what the object says of the intent it was applied for.
 pub(crate) fn differs(
     child: &DesiredChild,
     live: &Live,
     memo: Option<&Memo>,
     manager: &str,
-    marked: Option<u64>,
+    marked: Option<IntentMark>,
 ) -> (Action, Option<Memo>) {
     let memo = memo.filter(|memo| memo.uid == live.stored.uid);
     let version = live.stored.resource_version;
@@ -241,25 +242,51 @@ pub(crate) fn differs(
         return (Action::Keep, None);
     }
     let entry = live.entry(manager);
-    match (&entry, memo) {
-        (Some(entry), _) if entry.api_version != child.gvk.api_version() => {
-            (Action::Apply(Reason::Version), None)
-        }
-        // Somebody applied this intent already: another replica, or we, and the answer was lost.
-        (_, memo)
-            if memo.is_none_or(|memo| memo.intent != child.intent)
-                && marked == Some(child.intent) =>
-        {
-            by_matching(child, live, manager)
-        }
-        (_, Some(memo)) if memo.intent != child.intent => (Action::Apply(Reason::Intent), None),
-        (_, Some(memo)) => match memo.owned.drift(entry.as_ref(), live.value(), &child.ignored) {
-            Drift::None => (Action::Keep, Some(Memo { judged: version, ..memo.clone() })),
-            Drift::Values => unless_respelled(child, live, Some(memo), manager),
-            Drift::Ownership => by_matching(child, live, manager),
-        },
-        (_, None) => (Action::Apply(Reason::Intent), None),
+    if entry.as_ref().is_some_and(|entry| entry.api_version != child.gvk.api_version()) {
+        return (Action::Apply(Reason::Version), None);
     }
+    match memo {
+        Some(memo) if memo.intent == child.intent => {
+            match memo.owned.drift(entry.as_ref(), live.value(), &child.ignored) {
+                Drift::None => (Action::Keep, Some(Memo { judged: version, ..memo.clone() })),
+                Drift::Values => unless_respelled(child, live, Some(memo), manager),
+                Drift::Ownership => by_matching(child, live, manager),
+            }
+        }
+        // Somebody may have applied this intent already: another replica, or we, and the answer was lost.
+        _ => {
+            let tells = |mark: &IntentMark| *mark != IntentMark::Unknown || memo.is_none();
+            match marked.filter(|mark| child.is_marked(*mark) && tells(mark)) {
+                Some(mark) => as_marked(child, live, manager, mark),
+                None => (Action::Apply(Reason::Intent), None),
+            }
+        }
+    }
+}
+
+/// The mark of an object says that it was applied for what is wanted now. Secret values are in no mark, and a mark in a format
+/// that we do not know says nothing: there the object itself must have what is wanted. Fields that we lost come first.
+fn as_marked(
+    child: &DesiredChild,
+    live: &Live,
+    manager: &str,
+    mark: IntentMark,
+) -> (Action, Option<Memo>) {
+    let judged = by_matching(child, live, manager);
+    let wanted = || owned::compared(&child.object, &child.ignored);
+    let same = match (mark, &judged.0) {
+        (IntentMark::Whole(_), _) => true,
+        (IntentMark::Open(_), Action::Keep) => child.secrets.stand(&wanted(), live.value()),
+        (IntentMark::Open(_), _) => true,
+        // To make it anew because of a format would be worse than to miss a change.
+        (IntentMark::Unknown, Action::Keep) if child.policies.update == Update::Recreate => true,
+        (IntentMark::Unknown, Action::Keep) => {
+            // The marks themselves are in that format.
+            SecretPlaces::everywhere().stand(&visible(&wanted()), live.value())
+        }
+        (IntentMark::Unknown, _) => false,
+    };
+    if same { judged } else { (Action::Apply(Reason::Intent), None) }
 }
 
 /// Without a memo to go by (after a restart, or when the record of who owns what moved): our managedFields entry says what is

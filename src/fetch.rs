@@ -6,7 +6,7 @@
 use crate::input::Inputs;
 use crate::marks::{Mark, PatchMark, annotation, parse_id, visible};
 use crate::object::{Gvk, ObjectId};
-use crate::owned::{self, Entry, FieldSet};
+use crate::owned::{self, Entry, FieldSet, IntentMark};
 use crate::ready::{self, Readiness};
 use crate::store::{OwnerReference, Store, Stored};
 use crate::template::{Awaits, Part};
@@ -181,8 +181,8 @@ impl Live {
     }
 
     /// The intent that was last applied, as its annotation says it.
-    pub fn intent(&self) -> Option<u64> {
-        owned::marked_hash(&self.stored.annotation(annotation::INTENT)?)
+    pub fn intent(&self) -> Option<IntentMark> {
+        Some(IntentMark::parse(&self.stored.annotation(annotation::INTENT)?))
     }
 
     /// Whether this was a child of a former parent of the same name, which garbage collection takes away.

@@ -49,6 +49,13 @@ pub mod annotation {
     pub const RECONCILE: &str = "kubewright.io/reconcile";
 }
 
+/// Whether a field, as the server writes its path, is a label or an annotation of ours: nobody else has a say in it.
+pub fn is_ours(field: &str) -> bool {
+    [".metadata.annotations.", ".metadata.labels."]
+        .iter()
+        .any(|around| field.strip_prefix(around).is_some_and(|name| name.starts_with(PREFIX)))
+}
+
 /// An object as rules see it: without our own marks, managedFields and the version of the text. What a rule reads must not
 /// change because we wrote.
 pub fn visible(object: &Value) -> Value {

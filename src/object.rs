@@ -117,6 +117,18 @@ impl fmt::Display for ObjectId {
     }
 }
 
+/// About how many bytes a value takes as text.
+pub fn weight(value: &Value) -> usize {
+    /// Quotes, commas, colons; a number.
+    const EACH: usize = 8;
+    EACH + match value {
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.iter().map(weight).sum(),
+        Value::Object(map) => map.iter().map(|(key, value)| key.len() + weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
 /// `metadata.<field>` as text.
 pub fn metadata<'a>(object: &'a Value, field: &str) -> Option<&'a str> {
     object.get("metadata")?.get(field)?.as_str()

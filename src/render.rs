@@ -8,6 +8,7 @@ pub(crate) mod generate;
 mod items;
 mod origin;
 pub(crate) mod patch;
+mod reserved;
 
 pub use child::DesiredChild;
 pub use origin::{Origins, Part, origins};
@@ -16,12 +17,14 @@ pub use patch::{DesiredPatch, Operation};
 use crate::comparison::{Comparison, Truth};
 use crate::fetch::{Edited, Live, Observed};
 use crate::input::Inputs;
-use crate::object::{GroupKind, Gvk, ObjectId};
+use crate::object::{GroupKind, Gvk, ObjectId, weight};
 use crate::problem::Problem;
 use crate::rule::{ChildRule, Need, PatchRule, Rule, Until};
 use crate::scope::Scopes;
+use crate::source::Place as SourcePlace;
 use crate::template::{Failure, Read};
 use crate::view::{Decision, View};
+use crate::yaml::Limits;
 use items::{Frame, Items};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -66,6 +69,10 @@ pub struct Desired {
     /// What `let` came out as.
     pub let_value: Map<String, Value>,
     ids: BTreeSet<ObjectId>,
+    /// What the objects take so far, as text.
+    bytes: usize,
+    /// Why nothing more is rendered: there is too much already.
+    full: Option<Problem>,
     /// Kinds of children that are stuck, and the ids of the whole rule: see [`Desired::protects`].
     unclear: BTreeSet<GroupKind>,
     named: BTreeSet<Arc<str>>,
@@ -172,8 +179,11 @@ impl Desired {
     }
 }
 
-/// Objects of one parent; more is a mistake, or an attack.
+/// Objects of one parent, edits included; more is a mistake, or an attack.
 const MOST_CHILDREN: usize = 2_000;
+
+/// What all of them may take together, as text.
+const MOST_BYTES: usize = Limits::RENDERED.bytes;
 
 /// Renders every child, in an order in which each finds what it needs decided.
 pub fn render(rule: &Rule, observed: &Observed, setting: &Setting<'_>) -> Desired {
@@ -280,6 +290,7 @@ impl Desired {
         }
         let objects = frame.wanted.clone().and_then(|wanted| {
             if wanted && wants(child, view, setting)? {
+                self.has_room(&child.place)?;
                 child::objects(rule, child, view, observed, setting).map(Some)
             } else {
                 Ok(None)
@@ -335,6 +346,7 @@ impl Desired {
             frame.wanted.clone().and_then(|wanted| Ok(wanted && wants(child, view, setting)?));
         let made = match wanted {
             Ok(false) => Ok(None),
+            Ok(true) if self.full.is_some() => self.has_room(&child.place).map(|()| None),
             Ok(true) => {
                 let made = patch::patch(rule, (child, patch), view, observed, setting);
                 self.targets.extend(made.target);
@@ -344,21 +356,49 @@ impl Desired {
         };
         let decision = match made {
             Ok(None) => Decision::Unwanted,
-            Ok(Some(made)) => {
-                self.patches.push(made);
-                Decision::Wanted
-            }
+            Ok(Some(made)) => match self.counted(weight(&made.wanted.object)) {
+                Ok(()) => {
+                    self.patches.push(made);
+                    Decision::Wanted
+                }
+                Err(problem) => {
+                    let stuck = Stuck::Failed(problem.at(child.place.clone()));
+                    self.is_stuck(rule, child, view, stuck)
+                }
+            },
             Err(stuck) => self.is_stuck(rule, child, view, stuck),
         };
         self.decide(child, view, decision);
     }
 
+    /// Counts one more object, of so many bytes.
+    fn counted(&mut self, bytes: usize) -> Result<(), Problem> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let problem = if self.children.len() + self.patches.len() >= MOST_CHILDREN {
+            let message = format!("the parent has more than {MOST_CHILDREN} children");
+            Problem::new("too-many-children", message)
+        } else if self.bytes > MOST_BYTES {
+            let message =
+                format!("the parent's objects are longer than {MOST_BYTES} bytes together");
+            Problem::new("template-limit", message)
+        } else {
+            return Ok(());
+        };
+        self.full = Some(problem.clone());
+        Err(problem)
+    }
+
+    /// Once there is too much, nothing more is rendered: that would only cost.
+    fn has_room(&self, place: &SourcePlace) -> Result<(), Stuck> {
+        let full = self.full.clone();
+        full.map_or(Ok(()), |problem| Err(Stuck::Failed(problem.at(place.clone()))))
+    }
+
     fn add(&mut self, rule: &Rule, child: &ChildRule, view: &View<'_>, objects: Vec<DesiredChild>) {
         for (nth, object) in objects.into_iter().enumerate() {
             let mut place = None;
-            let problem = if self.children.len() >= MOST_CHILDREN {
-                let message = format!("the parent has more than {MOST_CHILDREN} children");
-                Problem::new("too-many-children", message)
+            let problem = if let Err(problem) = self.counted(weight(&object.object)) {
+                problem
             } else if self.ids.insert(object.id.clone()) {
                 self.children.push(object);
                 continue;

@@ -169,7 +169,7 @@ impl Loaded {
             named.insert(name.value.clone(), place);
             compile::compile(&file, source, &folder.templates)
                 .and_then(|rule| match lint::problems(&rule) {
-                    found if found.is_empty() => Ok(rule),
+                    found if found.is_empty() => Ok(lint::revealing(rule)),
                     found => Err(found),
                 })
                 .map_err(|found| problems.extend(found))

@@ -11,7 +11,7 @@ pub use children::Slot;
 use crate::comparison::{self, Comparison, Root, Scope, Truth, Verdict};
 use crate::fetch::{Live, Observed};
 use crate::input::{Input, Inputs};
-use crate::object::{Gvk, ObjectId};
+use crate::object::{Gvk, ObjectId, weight};
 use crate::ready::{self, Readiness};
 use crate::rule::{ChildRule, Rule};
 use crate::template::{Awaits, BodyTemplate, Context, Failure, Part};
@@ -28,7 +28,8 @@ pub struct View<'a> {
     pass: Rc<Pass<'a>>,
     /// The items around, outermost first.
     items: Vec<Item>,
-    let_value: Value,
+    /// The same for all items until a group adds to it.
+    let_value: Rc<Value>,
     context: Context,
     /// Children that are a map from here, once somebody asked.
     maps: BTreeMap<&'a str, OnceCell<Value>>,
@@ -52,7 +53,7 @@ pub struct Item {
     /// What tells it apart from the others.
     pub key: String,
     /// What it is.
-    pub value: Value,
+    pub value: Rc<Value>,
 }
 
 /// What was decided about one object of a child.
@@ -78,10 +79,15 @@ impl<'a> View<'a> {
         let look_again = Cell::new(None);
         let inputs = &*observed.inputs;
         let pass = Rc::new(Pass { rule, parent, children, inputs, now, look_again });
-        Self::at(pass, Vec::new(), Value::Object(Map::new()), context)
+        Self::at(pass, Vec::new(), Rc::new(Value::Object(Map::new())), context)
     }
 
-    fn at(pass: Rc<Pass<'a>>, items: Vec<Item>, let_value: Value, mut context: Context) -> Self {
+    fn at(
+        pass: Rc<Pass<'a>>,
+        items: Vec<Item>,
+        let_value: Rc<Value>,
+        mut context: Context,
+    ) -> Self {
         context.insert("children", pass.children.part(&items));
         let rule = pass.rule;
         let several = rule
@@ -98,13 +104,13 @@ impl<'a> View<'a> {
         let mut context = self.context.clone();
         context.insert(name, Part::new(name, &item.value, Awaits::Nothing));
         let items = self.items.iter().cloned().chain([item]).collect();
-        Self::at(Rc::clone(&self.pass), items, self.let_value.clone(), context)
+        Self::at(Rc::clone(&self.pass), items, Rc::clone(&self.let_value), context)
     }
 
     /// The same view once more.
     pub fn again(&self) -> Self {
         let context = self.context.clone();
-        Self::at(Rc::clone(&self.pass), self.items.clone(), self.let_value.clone(), context)
+        Self::at(Rc::clone(&self.pass), self.items.clone(), Rc::clone(&self.let_value), context)
     }
 
     /// Renders a body of the rule with what can be seen here.
@@ -114,10 +120,15 @@ impl<'a> View<'a> {
 
     /// Adds to `let`; a name that was there before is replaced.
     pub fn add_let(&mut self, more: Map<String, Value>) {
-        if let Value::Object(known) = &mut self.let_value {
+        if let Value::Object(known) = Rc::make_mut(&mut self.let_value) {
             known.extend(more);
         }
         self.context.insert("let", Part::new("let", &self.let_value, Awaits::Nothing));
+    }
+
+    /// About how many bytes `let` takes.
+    pub fn weight_of_let(&self) -> usize {
+        weight(&self.let_value)
     }
 
     /// What the rule only reads.
@@ -217,7 +228,7 @@ impl<'a> View<'a> {
 
     fn item(&self, name: &str) -> Option<&Value> {
         let is = |item: &&Item| *self.pass.rule.groups[item.group].item == *name;
-        self.items.iter().find(is).map(|item| &item.value)
+        self.items.iter().find(is).map(|item| &*item.value)
     }
 
     /// A child as comparisons see it: one object, or a map of them.

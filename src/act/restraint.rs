@@ -267,7 +267,7 @@ mod tests {
     use super::*;
     use crate::marks::parse_id;
     use crate::object::Gvk;
-    use crate::owned::Ignored;
+    use crate::owned::{Ignored, IntentMark, SecretPlaces};
     use crate::render::DesiredChild;
     use crate::rule::Policies;
     use crate::store::Format;
@@ -283,6 +283,8 @@ mod tests {
             id: parse_id("ConfigMap shop/web").unwrap(),
             object: json!({}),
             intent,
+            marked: IntentMark::Unknown,
+            secrets: SecretPlaces::default(),
             ignored: Ignored::default(),
             free: false,
             generates: false,

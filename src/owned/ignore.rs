@@ -3,11 +3,13 @@
 //! In: plain paths with wildcards. Out: cursors for matching and projection, and an intent without those fields.
 //! Never here: parsing JSONPath, deciding which entries of a rule apply.
 
-use super::intent::intent_hash;
+use super::intent::{IntentMark, intent_hash};
 use super::path::{FieldPath, order};
+use super::secret::SecretPlaces;
 use super::trail::Trail;
 use crate::marks;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// One step of an ignored path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,12 +178,24 @@ pub fn without_ignored(
     copy(intent, &ignored.cursor(Level::Sent), &Trail::ROOT, keep)
 }
 
-/// The hash of an intent without the ignored fields. Where nothing is ignored, nothing is copied.
-pub fn hash_without_ignored(intent: &Value, ignored: &Ignored) -> u64 {
+/// The hash of an intent without the ignored fields, and what is to stand of it on the object. Where nothing is ignored,
+/// nothing is copied.
+pub fn hash_without_ignored(
+    intent: &Value,
+    ignored: &Ignored,
+    secrets: &SecretPlaces,
+) -> (u64, IntentMark) {
+    let compared = compared(intent, ignored);
+    let hash = intent_hash(&compared);
+    (hash, IntentMark::of(hash, &compared, secrets))
+}
+
+/// The part of an intent that is compared: what is not ignored.
+pub fn compared<'i>(intent: &'i Value, ignored: &Ignored) -> Cow<'i, Value> {
     if ignored.cursor(Level::Sent).is_idle() {
-        return intent_hash(intent);
+        return Cow::Borrowed(intent);
     }
-    intent_hash(&without_ignored(intent, ignored, &|_| false))
+    Cow::Owned(without_ignored(intent, ignored, &|_| false))
 }
 
 fn copy(

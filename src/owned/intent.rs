@@ -7,7 +7,7 @@ mod duplicates;
 mod hash;
 mod text;
 
-pub use hash::{INTENT_ANNOTATION, intent_hash, intent_mark, marked_hash};
+pub use hash::{INTENT_ANNOTATION, IntentMark, intent_hash};
 
 use super::path::{FieldPath, Step};
 use super::trail::Trail;

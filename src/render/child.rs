@@ -3,11 +3,11 @@
 //! In: a child of a rule, what it may read. Out: canonical objects with identity, marks, owner and intent hash.
 
 use super::generate::{self, Generated};
-use super::{Setting, Stuck, held_up};
+use super::{Setting, Stuck, held_up, reserved};
 use crate::fetch::{Live, Observed};
 use crate::marks::{self, Mark, annotation, label};
 use crate::object::{Gvk, ObjectId, metadata};
-use crate::owned::{self, FieldPath, Ignored, Step};
+use crate::owned::{self, FieldPath, Ignored, IntentMark, SecretPlaces, Step};
 use crate::problem::Problem;
 use crate::refusal::Texts;
 use crate::rule::{ChildRule, Policies, Rule};
@@ -35,8 +35,12 @@ pub struct DesiredChild {
     pub id: ObjectId,
     /// What is sent, marks included.
     pub object: Value,
-    /// Hash of what is wanted, without what is ignored.
+    /// Hash of what is wanted, without what is ignored. It never leaves the process: there may be secrets in it.
     pub intent: u64,
+    /// What the object says of it.
+    pub marked: IntentMark,
+    /// Where its values are secret.
+    pub secrets: SecretPlaces,
     /// Fields that are left to whoever owns them.
     pub ignored: Ignored,
     /// Whether no owner reference ties it to the parent.
@@ -55,6 +59,15 @@ impl DesiredChild {
     /// Its id, with the items around it: `quota[blue]`.
     pub fn name(&self) -> String {
         super::place_name(&self.child, &self.items)
+    }
+
+    /// Whether an object with this mark was applied for what is wanted now, as far as the mark can tell.
+    pub fn is_marked(&self, mark: IntentMark) -> bool {
+        match mark {
+            IntentMark::Whole(hash) => hash == self.intent,
+            IntentMark::Open(_) => mark == self.marked,
+            IntentMark::Unknown => true,
+        }
     }
 
     /// The body for an object that exists: an ignored field is sent only while nobody else owns it.
@@ -107,10 +120,21 @@ pub(super) fn objects(
     documents.into_iter().enumerate().map(object).collect()
 }
 
+/// The same for what holds up an edit.
+pub(super) fn hushed_in(rule: &Rule, stuck: Stuck) -> Stuck {
+    match stuck {
+        Stuck::Failed(problem) if rule.reveal => Stuck::Failed(hushed(problem)),
+        other => other,
+    }
+}
+
+/// What a mistake may quote from a rendered object.
+const QUOTING: [&str; 5] =
+    ["illegal-name", "illegal-object", "illegal-patch", "outside-namespace", "reserved-name"];
+
 /// A mistake without what it may quote: the author lets values of Secrets come anywhere.
 fn hushed(problem: Problem) -> Problem {
-    let quotes = ["illegal-name", "illegal-object", "outside-namespace"].contains(&problem.code);
-    if quotes {
+    if QUOTING.contains(&problem.code) {
         return Problem { message: HUSHED.to_owned(), hint: None, ..problem };
     }
     problem
@@ -156,8 +180,8 @@ pub(super) fn place_of_name(
 }
 
 /// Why a document is no object of a child, and the part of it that is to blame.
-struct Refused {
-    problem: Box<Problem>,
+pub(super) struct Refused {
+    pub(super) problem: Box<Problem>,
     at: FieldPath,
 }
 
@@ -194,9 +218,10 @@ impl Making<'_> {
         generate::keep(&mut object, &self.generated.values)
             .map_err(|problem| refused(problem, &["data"]))?;
         let free = self.add_marks(&mut object, &id, scope);
-        let intent = owned::hash_without_ignored(&object, &self.ignored);
-        let hash = json!(owned::intent_mark(intent));
-        entries(&mut object, "annotations").insert(annotation::INTENT.into(), hash);
+        let secrets = self.child.secrets_in(&gvk);
+        let (intent, marked) = owned::hash_without_ignored(&object, &self.ignored, &secrets);
+        let text = json!(marked.to_string());
+        entries(&mut object, "annotations").insert(annotation::INTENT.into(), text);
         let texts = Texts::about(&gvk, self.rule.reveal);
         Ok(DesiredChild {
             child: Arc::clone(&self.child.id),
@@ -205,6 +230,8 @@ impl Making<'_> {
             id,
             object,
             intent,
+            marked,
+            secrets,
             ignored: self.ignored.clone(),
             free,
             generates: !self.generated.values.is_empty(),
@@ -268,26 +295,23 @@ fn kind_of(child: &ChildRule, document: &Value) -> Result<Gvk, Refused> {
     Err(refused(Problem::new("undeclared-kind", message).hint(hint), &["kind"]))
 }
 
-/// Our marks prove ownership: a template must not make any.
-fn refuse_marks(document: &Value) -> Result<(), Refused> {
+/// Our marks prove ownership, and our finalizer holds: a template must not make any. Below `metadata` anywhere else it must
+/// not either: controllers copy what stands in the templates of pods and claims to objects of their own.
+pub(super) fn refuse_marks(document: &Value) -> Result<(), Refused> {
     for kind in ["labels", "annotations"] {
         let entries = document.get("metadata").and_then(|metadata| metadata.get(kind));
-        let Some(entries) = entries.filter(|entries| !entries.is_null()) else { continue };
-        let Some(entries) = entries.as_object() else {
+        if entries.is_some_and(|entries| !entries.is_null() && !entries.is_object()) {
             let message = format!("`metadata.{kind}` is not a map");
             return Err(refused(Problem::new("illegal-object", message), &["metadata", kind]));
-        };
-        let ours = entries.keys().find(|key| key.starts_with(marks::PREFIX));
-        if let Some(key) = ours {
-            let message = format!(
-                "the template sets `{key}`, but names under {} are Kubewright's own",
-                marks::PREFIX
-            );
-            let problem = Problem::new("reserved-name", message).hint("leave it out");
-            return Err(refused(problem, &["metadata", kind, key]));
         }
     }
-    Ok(())
+    let Some((at, name)) = reserved::found(document) else { return Ok(()) };
+    let message = format!(
+        "the template sets `{name}`, but names under {} are Kubewright's own",
+        marks::PREFIX
+    );
+    let problem = Problem::new("reserved-name", message).hint("leave it out");
+    Err(Refused { problem: Box::new(problem), at })
 }
 
 fn identity(
@@ -434,6 +458,46 @@ mod tests {
             Err("\"a/b\" is no name for a ConfigMap: it has a '/' in it".into())
         );
         assert!(told(&"a".repeat(254)).unwrap_err().len() < 150);
+    }
+
+    #[test]
+    fn a_template_makes_no_mark_of_ours_anywhere() {
+        let told = |document: &Value| {
+            refuse_marks(document).map_err(|refused| (refused.at.to_string(), refused.problem.code))
+        };
+        let marks = json!({"kubewright.io/child": "x", "a": "b"});
+        for (document, at) in [
+            (json!({"metadata": {"labels": marks}}), "metadata.labels[kubewright.io/child]"),
+            (
+                json!({"metadata": {"annotations": marks}}),
+                "metadata.annotations[kubewright.io/child]",
+            ),
+            (
+                json!({"metadata": {"finalizers": ["a", "kubewright.io/web"]}}),
+                "metadata.finalizers",
+            ),
+            (
+                json!({"spec": {"template": {"metadata": {"annotations": marks}}}}),
+                "spec.template.metadata.annotations[kubewright.io/child]",
+            ),
+            (
+                json!({"spec": {"claims": [{}, {"metadata": {"labels": marks}}]}}),
+                "spec.claims[1].metadata.labels[kubewright.io/child]",
+            ),
+        ] {
+            assert_eq!(told(&document), Err((at.to_owned(), "reserved-name")), "{document}");
+        }
+        for document in [
+            json!({"metadata": {"labels": {"a": "kubewright.io/x", "x.kubewright.io/y": "z"}}}),
+            json!({"data": {"kubewright.io/x": "y"}, "spec": {"labels": marks}}),
+            json!({"metadata": {"labels": null}, "spec": {"metadata": "text"}}),
+        ] {
+            assert_eq!(told(&document), Ok(()), "{document}");
+        }
+        assert_eq!(
+            told(&json!({"metadata": {"labels": "text"}})),
+            Err(("metadata.labels".to_owned(), "illegal-object"))
+        );
     }
 
     #[test]

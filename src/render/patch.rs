@@ -3,11 +3,12 @@
 //! In: a child that is an edit, the object that it is about. Out: what is to be true of that object. Pure. Never here: an
 //! object that does not exist: an edit waits for it, and never makes it.
 
+use super::child::{hushed_in, refuse_marks};
 use super::{DesiredChild, Place, Setting, Stuck, held_up};
 use crate::fetch::{Live, Observed};
 use crate::marks::{PatchMark, patch_manager};
 use crate::object::{Gvk, ObjectId};
-use crate::owned;
+use crate::owned::{self, IntentMark, SecretPlaces};
 use crate::problem::Problem;
 use crate::refusal::Texts;
 use crate::rule::{ChildRule, PatchRule, PatchType, Policies, Rule, Target};
@@ -66,9 +67,9 @@ impl DesiredPatch {
     }
 
     /// The intent that was last applied, as the target remembers it.
-    pub fn marked(&self) -> Option<u64> {
+    pub fn marked(&self) -> Option<IntentMark> {
         let text = self.live.stored.annotation(&self.mark_key())?;
-        owned::marked_hash(&serde_json::from_str::<PatchMark>(&text).ok()?.intent)
+        Some(IntentMark::parse(&serde_json::from_str::<PatchMark>(&text).ok()?.intent))
     }
 }
 
@@ -88,8 +89,11 @@ pub(super) fn patch(
 ) -> Made {
     let making = Making { rule, child, patch, view, observed, setting };
     match making.target() {
-        Ok((gvk, id)) => Made { patch: making.made(&gvk, &id), target: Some(id) },
-        Err(stuck) => Made { patch: Err(stuck), target: None },
+        Ok((gvk, id)) => {
+            let made = making.made(&gvk, &id);
+            Made { patch: made.map_err(|stuck| hushed_in(rule, stuck)), target: Some(id) }
+        }
+        Err(stuck) => Made { patch: Err(hushed_in(rule, stuck)), target: None },
     }
 }
 
@@ -164,7 +168,7 @@ impl Making<'_, '_> {
 
     fn applied(
         &self,
-        document: Value,
+        mut document: Value,
         gvk: &Gvk,
         id: &ObjectId,
         live: Live,
@@ -175,19 +179,25 @@ impl Making<'_, '_> {
                 return Err(self.refused("illegal-patch", message));
             }
         }
+        let at = |problem: Problem| Stuck::Failed(problem.at(self.child.place.clone()));
+        refuse_marks(&document).map_err(|refused| at(*refused.problem))?;
+        // What a Secret's data is made canonical by.
+        if let Some(fields) = document.as_object_mut() {
+            fields.insert("apiVersion".to_owned(), json!(gvk.api_version()));
+            fields.insert("kind".to_owned(), json!(gvk.kind));
+        }
         let mut object = owned::canonical(document).map_err(|mistakes| {
             let first = mistakes.first();
             let told = first.map(|mistake| format!("{}: {}", mistake.path, mistake.message));
             self.refused("illegal-patch", told.unwrap_or_default())
         })?;
-        object["apiVersion"] = json!(gvk.api_version());
-        object["kind"] = json!(gvk.kind);
         object["metadata"]["name"] = json!(&*id.name);
         if !id.namespace.is_empty() {
             object["metadata"]["namespace"] = json!(&*id.namespace);
         }
         let ignored = self.child.ignored(self.view);
-        let intent = owned::hash_without_ignored(&object, &ignored);
+        let secrets = self.child.secrets_in(gvk);
+        let (intent, marked) = owned::hash_without_ignored(&object, &ignored, &secrets);
         let items = self.view.keys();
         let parent = self.observed.parent.id.to_string();
         let manager = patch_manager(&self.rule.identity, &parent, &self.child.id, &items);
@@ -196,12 +206,13 @@ impl Making<'_, '_> {
             parent,
             child: self.child.id.to_string(),
             items: items.clone(),
-            intent: owned::intent_mark(intent),
+            intent: marked.to_string(),
             stays: self.patch.stays,
         };
         let mark = serde_json::to_string(&mark).unwrap_or_default();
         object["metadata"]["annotations"][PatchMark::key(&manager)] = json!(mark);
-        let wanted = self.wanted(gvk, id, object, intent, ignored);
+        let wanted =
+            DesiredChild { marked, secrets, ignored, ..self.wanted(gvk, id, object, intent) };
         Ok(DesiredPatch { wanted, manager, live, operations: None, stays: self.patch.stays })
     }
 
@@ -227,7 +238,7 @@ impl Making<'_, '_> {
             &self.view.keys(),
         );
         let intent = crate::marks::hash64(document.to_string().as_bytes());
-        let wanted = self.wanted(gvk, id, Value::Null, intent, owned::Ignored::default());
+        let wanted = self.wanted(gvk, id, Value::Null, intent);
         Ok(DesiredPatch { wanted, manager, live, operations: Some(operations), stays: true })
     }
 
@@ -257,17 +268,21 @@ impl Making<'_, '_> {
         {
             return Err(self.refused("illegal-patch", format!("a patch does not change `{path}`")));
         }
+        self.leave_marks(&path, value)?;
         Ok(Operation { op, path, value: value.clone() })
     }
 
-    fn wanted(
-        &self,
-        gvk: &Gvk,
-        id: &ObjectId,
-        object: Value,
-        intent: u64,
-        ignored: owned::Ignored,
-    ) -> DesiredChild {
+    /// Nobody makes marks of ours: neither by name, nor in a map that is put around them.
+    fn leave_marks(&self, path: &str, value: &Value) -> Result<(), Stuck> {
+        let object = path.split('/').skip(1).collect::<Vec<_>>();
+        let name = |step: &str| step.replace("~1", "/").replace("~0", "~");
+        let object =
+            object.iter().rev().fold(value.clone(), |inner, step| json!({name(step): inner}));
+        refuse_marks(&object)
+            .map_err(|refused| Stuck::Failed((*refused.problem).at(self.child.place.clone())))
+    }
+
+    fn wanted(&self, gvk: &Gvk, id: &ObjectId, object: Value, intent: u64) -> DesiredChild {
         DesiredChild {
             child: Arc::clone(&self.child.id),
             items: self.view.keys(),
@@ -275,7 +290,10 @@ impl Making<'_, '_> {
             id: id.clone(),
             object,
             intent,
-            ignored,
+            // A JSON patch leaves no mark.
+            marked: IntentMark::Unknown,
+            secrets: SecretPlaces::default(),
+            ignored: owned::Ignored::default(),
             free: false,
             generates: false,
             texts: Texts::about(gvk, self.rule.reveal),

@@ -7,7 +7,7 @@ use super::policy_file::{
 };
 use crate::comparison::{Comparison, Reference, Truth};
 use crate::object::{GroupKind, Gvk, ObjectId, labels, metadata};
-use crate::owned::{Ignored, Spot};
+use crate::owned::{Ignored, SecretPlaces, Spot};
 use crate::path::Path;
 use crate::selector::{Selector, SelectorRule};
 use crate::shorthand::Definition;
@@ -178,6 +178,8 @@ pub struct ChildRule {
     pub patch: Option<PatchRule>,
     /// Values that are made once, by name.
     pub generate: BTreeMap<String, Generate>,
+    /// Where its template puts secret values into objects that are no Secrets: only in a rule that reveals them.
+    pub revealed: SecretPlaces,
     /// What is done with it in cases in which rules differ.
     pub policies: Policies,
 }
@@ -419,5 +421,14 @@ impl ChildRule {
             entries.iter().filter(holds).map(|entry| entry.spots.clone()).collect()
         };
         Ignored::new(spots(&self.ignore)).but_for(spots(&self.only))
+    }
+
+    /// Where an object of a kind that it renders, or edits, has secret values.
+    pub fn secrets_in(&self, gvk: &Gvk) -> SecretPlaces {
+        if gvk.is_secret() {
+            SecretPlaces::of_a_secret().and(&self.revealed)
+        } else {
+            self.revealed.clone()
+        }
     }
 }

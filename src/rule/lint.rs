@@ -34,3 +34,15 @@ pub(super) fn problems(rule: &Rule) -> Vec<Problem> {
     }
     problems
 }
+
+/// A rule that knows where its templates reveal secrets, if it may: what stands there is hashed into no mark.
+pub(super) fn revealing(mut rule: Rule) -> Rule {
+    if !rule.reveal {
+        return rule;
+    }
+    let revealed = secrets::revealed(&Flows::of(&rule));
+    for (child, places) in rule.children.iter_mut().zip(revealed) {
+        child.revealed = places;
+    }
+    rule
+}

@@ -40,6 +40,7 @@ mod safety;
 mod sandbox;
 mod schema;
 mod secrets;
+mod security;
 mod shipped;
 mod shorthand;
 mod soundness;
@@ -192,6 +193,12 @@ fn trouble_of_all_sorts() -> Vec<Trial> {
         kinds::a_childs_kind_may_be_forbidden,
         kinds::a_write_may_be_forbidden,
         kinds::a_childs_kind_may_go_and_come_back,
+        security::no_mark_is_made_of_a_secret_value,
+        security::what_a_parent_contains_never_becomes_structure,
+        security::a_parent_chooses_no_namespace,
+        security::a_parent_that_is_too_much_hurts_only_itself,
+        security::nothing_global_and_nothing_of_kubernetes_is_adopted,
+        security::forged_marks_delete_nothing_and_are_read_as_nothing,
         safety::a_name_from_a_parent_cannot_become_a_request,
         safety::a_secret_stays_out_of_conditions,
         safety::a_contested_secret_stays_out_of_events,

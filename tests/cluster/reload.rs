@@ -321,6 +321,9 @@ metadata: {name: {{ parent.metadata.name }}}
 data: {text: \"first\"}
 ";
 
+const STOLEN: &str =
+    r#"inline: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen}\ndata: {}""#;
+
 pub(crate) async fn rules_in_config_maps_are_taken_over_and_a_bad_one_is_told() {
     const NAME: &str = "from-maps";
     let sandbox = Sandbox::bare(NAME).await;
@@ -336,6 +339,13 @@ pub(crate) async fn rules_in_config_maps_are_taken_over_and_a_bad_one_is_told() 
         .create("ConfigMap", config_map("templates", folder, json!({"config.yaml": TEMPLATE})))
         .await;
     sandbox.create("ConfigMap", config_map("rules", json!({}), json!({"rule.yaml": rule}))).await;
+    // Whoever may write elsewhere cannot give rules to us.
+    sandbox.namespace("from-maps-other").await;
+    let elsewhere = sandbox.looking_into("from-maps-other");
+    let stolen = rule.replace("mapped", "stolen").replace("template: stolen/config.yaml", STOLEN);
+    elsewhere
+        .create("ConfigMap", config_map("rules", json!({}), json!({"rule.yaml": stolen})))
+        .await;
     let flags = ["--rule-configmaps", "--namespace", NAME, "--installation", NAME];
     let mut replica = Replica::start("maps", Path::new("no/such/folder"), &flags);
     sandbox.webapp_is("one", json!({"image": "a"})).await;
@@ -355,6 +365,8 @@ pub(crate) async fn rules_in_config_maps_are_taken_over_and_a_bad_one_is_told() 
     let (code, text) = replica.page("/readyz").await;
     assert_eq!(code, 200, "{text}");
     assert!(text.contains("rule mapped runs on as it was"), "{text}");
+    assert!(!text.contains("stolen"), "{text}");
+    assert_eq!(sandbox.find("ConfigMap", "stolen").await, None);
 
     // What is deleted on purpose is gone: nothing is left that looks after the children.
     let other = json!({"data": {"rule.yaml": OTHER}});

@@ -262,3 +262,40 @@ fn mistakes_in_a_group_are_all_shown() {
         assert!(found.iter().any(|problem| problem.contains(expected)), "{expected}: {found:#?}");
     }
 }
+
+const SQUARED: &str = r#"
+    - forEach: {path: "$.list", key: "$.n", item: outer}
+      children:
+        - forEach: {path: "$.list", key: "$.n", item: inner}
+          children:
+            - id: each
+              inline: |
+                apiVersion: v1
+                kind: ConfigMap
+                metadata: {name: "c-{{ outer.n }}-{{ inner.n }}"}
+                data: {a: {{ parent.spec.blob }}}
+"#;
+
+/// Groups within groups multiply, and so do values: what a parent may ask for is bounded as a whole.
+#[test]
+fn what_one_parent_asks_for_is_bounded_as_a_whole() {
+    let rule = rule(&SQUARED.replace("$.list", "$.spec.list"));
+    let spec = |count: usize, blob: usize, item: usize| {
+        let item = |n| json!({"n": n, "x": "i".repeat(item)});
+        json!({"list": (0..count).map(item).collect::<Vec<_>>(), "blob": "b".repeat(blob)})
+    };
+    let told = |spec: &Value| {
+        let desired = desired(&rule, &observed(spec));
+        let bytes: usize =
+            desired.children.iter().map(|child| child.object.to_string().len()).sum();
+        assert!(desired.children.len() <= 2_000 && bytes <= 6 << 20, "{bytes}");
+        assert!(!desired.may_prune() || problems(&desired).is_empty());
+        problems(&desired).first().cloned().unwrap_or_default()
+    };
+    assert_eq!(told(&spec(44, 10, 10)), "");
+    assert!(told(&spec(45, 10, 10)).contains("more than 2000 children"));
+    assert!(told(&spec(5, 300 << 10, 10)).contains("longer than 5242880 bytes together"));
+    // A million items, and some that are a gigabyte together.
+    assert!(told(&spec(1_000, 1, 1)).contains("more than 10000 items"));
+    assert!(told(&spec(90, 1, 10 << 10)).contains("more than 32 MiB in them"));
+}

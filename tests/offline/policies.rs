@@ -125,6 +125,40 @@ fn edits_of_other_objects_are_made_kept_and_taken_back() {
     assert_eq!((code, error.as_str()), (0, ""), "{out}");
 }
 
+/// What a parent contains gets no mark of ours onto an object that it does not own: not in a map, not by a computed path, not as
+/// a value around one.
+#[test]
+fn an_edit_makes_no_mark_of_ours() {
+    let given = |annotations: &str| {
+        format!(
+            "parent: {{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {annotations}}}}}\n"
+        )
+    };
+    let merged = "metadata: {labels: {{ parent.metadata.annotations.more | from_json }}}";
+    let at_path = "operations: [{op: add, path: {{ parent.metadata.annotations.more }}, value: x}]";
+    let around = "operations: [{op: add, path: /metadata, value: {{ parent.metadata.annotations.more | from_json }}}]";
+    for (how, template, more) in [
+        ("apply", merged, r#"{\"kubewright.io/owner\": \"x\"}"#),
+        ("json", at_path, "/metadata/annotations/kubewright.io~1child"),
+        ("json", around, r#"{\"annotations\": {\"kubewright.io/child\": \"x\"}}"#),
+    ] {
+        let rule = format!(
+            "apiVersion: kubewright.io/v1alpha1\nkind: Rule\nmetadata: {{name: a}}\nspec:\n  \
+             parent: {{apiVersion: v1, kind: Pod}}\n  children:\n    - id: edit\n      \
+             patch: {{target: {{apiVersion: v1, kind: ConfigMap, name: c}}, type: {how}}}\n      \
+             inline: |\n        {template}\n"
+        );
+        let scenario = format!(
+            "about: a\n{}inputs: [{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c}}}}]\n\
+             expect: {{actions: {{}}, problems: [Kubewright's own]}}\n",
+            given(&format!("{{more: \"{more}\"}}"))
+        );
+        let folder = folder(&[("rules/a.yaml", &rule), ("scenarios/a.yaml", &scenario)]);
+        let (code, out, error) = run(folder.path(), &["test"]);
+        assert_eq!((code, error.as_str()), (0, ""), "{how} {more}: {out}");
+    }
+}
+
 /// What the author of a wrong rule sees.
 #[test]
 fn mistakes_in_policies_are_told_where_they_are() {
@@ -153,6 +187,11 @@ fn mistakes_in_policies_are_told_where_they_are() {
             "adopt: unowned",
             "Secret\\nmetadata: {name: \\\"{{ parent.metadata.name }}\\\"}\\ntype: x\\n#",
             "`c` may be adopted, and its name is computed",
+        ),
+        (
+            "adopt: unowned",
+            "Secret\\nmetadata: {name: c, namespace: \\\"{{ parent.metadata.labels.to }}\\\"}\\ntype: x\\n#",
+            "`c` may be adopted, and its namespace is computed",
         ),
         ("onRemove: {unwanted: keep}", "Secret", "expected `delete` or"),
         ("onRemove: {parentGone: orphan}", "Secret", "unknown field `parentGone`"),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::marks::parse_id;
 use crate::object::Gvk;
-use crate::owned::Ignored;
+use crate::owned::{Ignored, IntentMark, SecretPlaces};
 use crate::refusal::Texts;
 use crate::rule::Policies;
 use crate::source::Source;
@@ -33,6 +33,8 @@ fn child(kind: &str) -> DesiredChild {
             "data": {"a": "ours", "b": "same"}}),
         gvk,
         intent: 1,
+        marked: IntentMark::Unknown,
+        secrets: SecretPlaces::default(),
         ignored: Ignored::default(),
         free: false,
         generates: false,

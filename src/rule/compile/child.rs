@@ -4,6 +4,7 @@ use super::group::child_read;
 use super::{Compiler, Surroundings};
 use crate::comparison::{Comparison, Names, RootKind};
 use crate::object::Gvk;
+use crate::owned::SecretPlaces;
 use crate::rule::compiled::{ChildRule, Generate, IgnoreRule, Need, Policies};
 use crate::rule::decode::nearest;
 use crate::rule::file::{Adopt, ChildFile, IgnoreFile, NeedFile, OnImmutable, Update, WhenGone};
@@ -67,6 +68,7 @@ impl Compiler<'_> {
                 None => None,
             },
             generate: generate?,
+            revealed: SecretPlaces::default(),
             policies: policies(file),
         })
     }

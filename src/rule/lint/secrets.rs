@@ -11,9 +11,11 @@
 
 use super::flows::{Flows, kinds_of, landing, said, shown, steps};
 use crate::object::Gvk;
+use crate::owned::{Hop, SecretPlaces};
 use crate::problem::Problem;
+use crate::rule::ChildRule;
 use crate::rule::secret::named;
-use crate::template::{ANY, EACH, Sink, Source, Sources};
+use crate::template::{ANY, EACH, Sink, Source, Sources, Study};
 
 /// Fields of a Secret that tell nothing of what is in it.
 const OPEN: [&str; 5] = ["metadata", "type", "kind", "apiVersion", "immutable"];
@@ -103,6 +105,35 @@ pub(super) fn leaks(flows: &Flows<'_>, reveal: bool) -> Vec<Problem> {
     problems.extend(quoted(flows, &roots));
     problems.extend(keys(flows, &roots));
     problems
+}
+
+/// Where the templates of a rule that reveals secrets put them, child by child. The whole object, where a template cannot be
+/// followed to the end.
+pub(super) fn revealed(flows: &Flows<'_>) -> Vec<SecretPlaces> {
+    let roots = Roots::of(flows);
+    let places = |(child, study): (&ChildRule, &Study)| {
+        if roots.0.is_empty() {
+            return SecretPlaces::default();
+        }
+        if !study.complete {
+            return SecretPlaces::everywhere();
+        }
+        let tells = |sink: &&Sink| {
+            let found = flows.resolved(&sink.sources, child.group);
+            found.iter().any(|source| roots.tells(source))
+        };
+        SecretPlaces::new(study.sinks.iter().filter(tells).map(|sink| {
+            let path = &sink.spot.path;
+            // A key that is secret hides in the whole map.
+            let hops = path.iter().take(path.len() - usize::from(sink.spot.is_key));
+            let hop = |step: &String| match step.as_str() {
+                ANY => Hop::Any,
+                key => Hop::Key(key.into()),
+            };
+            hops.map(hop).collect()
+        }))
+    };
+    flows.templates().map(places).collect()
 }
 
 /// Templates that cannot be followed to the end.
