@@ -310,22 +310,18 @@ impl Cluster {
         // The semaphore is never closed.
         let _permit = self.in_flight.acquire().await;
         let (method, begun) = (request.method().clone(), Instant::now());
-        let mut answers = true;
-        let answer = match tokio::time::timeout(PATIENCE, client.request(request)).await {
-            Ok(answer) => answer.map_err(|error| {
+        let answer = tokio::time::timeout(PATIENCE, client.request(request)).await;
+        let answers = matches!(answer, Ok(Ok(_) | Err(kube::Error::Api(_))));
+        let late = "the API server did not answer in time";
+        let late = || Refusal { class: Class::Transient(None), message: late.into() };
+        let answer = answer.map_err(|_| late()).and_then(|answer| {
+            answer.map_err(|error| {
                 if let kube::Error::Api(status) = &error {
                     self.missing.note(&status.message);
-                } else {
-                    answers = false;
                 }
                 read(error)
-            }),
-            Err(_) => {
-                answers = false;
-                let message = "the API server did not answer in time".into();
-                Err(Refusal { class: Class::Transient(None), message })
-            }
-        };
+            })
+        });
         self.outage.note(answers);
         let result = answer.as_ref().map_or_else(|refusal| refusal.class.as_str(), |_| "ok");
         self.metrics.answered(&method, result, begun.elapsed());

@@ -14,8 +14,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
-/// What follows from the end of an outage, on a busy machine. How long it takes is printed.
-const SOON: Duration = Duration::from_secs(40);
+/// What follows from the end of an outage: a watch looks again after at most 30 seconds, and may be refused once more. How long
+/// it takes is printed.
+const SOON: Duration = Duration::from_secs(100);
 
 /// A stream is given up when it was silent for 150 seconds.
 const NOTICED: Duration = Duration::from_secs(200);
