@@ -3,6 +3,7 @@
 //! In: bodies and identities. Out: objects as the cache holds them, or a [`Refusal`]. At most [`IN_FLIGHT`] calls run at
 //! once and each has a time limit. Never here: a retry (the work queue retries); a decision.
 
+mod body;
 mod missing;
 
 use crate::fetch::Live;
@@ -12,6 +13,7 @@ use crate::refusal::{Class, Refusal, Texts};
 use crate::render::DesiredChild;
 use crate::store::{Format, Stored};
 use crate::watch::{Kind, KindError, Kinds, Outage, Resource};
+use body::as_yaml;
 use kube::Client;
 use kube::api::{
     DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
@@ -128,6 +130,7 @@ impl Cluster {
         let resource = self.resource(&child.gvk).await?;
         let request = request(&resource.resource, &child.id.namespace)
             .patch(&child.id.name, &parameters(manager, force), &Patch::Apply(body))
+            .map(as_yaml)
             .map_err(kube::Error::BuildRequest)?;
         self.object(&child.gvk, child.texts, request).await
     }
@@ -169,6 +172,7 @@ impl Cluster {
         let resource = self.resource(&gvk).await?;
         let request = request(&resource.resource, &live.id.namespace)
             .patch(&live.id.name, &parameters(manager, false), &Patch::Apply(body))
+            .map(as_yaml)
             .map_err(kube::Error::BuildRequest)?;
         self.object(&gvk, Texts::about(&gvk, false), request).await
     }
@@ -184,6 +188,7 @@ impl Cluster {
         let resource = self.resource(gvk).await?;
         let request = request(&resource.resource, &id.namespace)
             .patch_subresource("status", &id.name, &parameters(manager, true), &Patch::Apply(body))
+            .map(as_yaml)
             .map_err(kube::Error::BuildRequest)?;
         let answer = self.object(gvk, texts, request).await?;
         self.metrics.wrote("patch", &gvk.group_kind(), "status");

@@ -55,6 +55,8 @@ const TEXTS: &[&str] = &[
     " lead and trail ",
     "tab\tcr\r\nbell\u{7}",
     "\u{85}\u{2028}\u{feff}\u{202e}drow",
+    "a\u{85}--- b\u{2028}... c\u{2029}d",
+    "\u{7f}\u{80}\u{9f}\u{fffd}\u{fffe}",
     "👩‍👩‍👧 é\u{301}",
     "\u{10fe00}\u{10fe10}\u{10fe01}",
     "../../secrets/x?force=true#y",
@@ -101,7 +103,10 @@ pub(crate) async fn what_a_parent_contains_never_becomes_structure() {
     let spec = |text: &str| json!({"text": text, "deep": deep(20), "{{ parent.spec }}": 1, "a: b\nc": {"<<": "x", "*a": [null, {}]}});
     sandbox.is("Hostile", "deep", json!({"text": "x", "deep": deep(50)})).await;
     for (number, text) in texts.iter().enumerate() {
-        sandbox.is("Hostile", &format!("p-{number}"), spec(text)).await;
+        // Not by an apply of ours: the API server reads some characters of those as ends of lines.
+        let parent = json!({"apiVersion": "tests.kubewright.io/v1", "kind": "Hostile",
+            "metadata": {"name": format!("p-{number}")}, "spec": spec(text)});
+        sandbox.create("Hostile", parent).await;
     }
     sandbox.start();
     for (number, text) in texts.iter().enumerate() {
@@ -272,6 +277,7 @@ pub(crate) async fn nothing_global_and_nothing_of_kubernetes_is_adopted() {
     assert!(told.contains("nothing in `kube-public` is ever adopted"), "{told}");
     sandbox.settled().await;
     assert_eq!(public.get("ConfigMap", "greedy").await["data"]["a"], "theirs");
-    assert_eq!(sandbox.get("ClusterRole", "greedy").await["rules"], json!([]));
+    let role = sandbox.get("ClusterRole", "greedy").await;
+    assert!(role["rules"].as_array().is_none_or(Vec::is_empty), "{role}");
     sandbox.stop().await;
 }
