@@ -339,7 +339,7 @@ impl Controller {
         if let Some(passing) = passing {
             passing.ended(&ended);
         }
-        if ended.extent == Extent::Deferred {
+        if matches!(ended.extent, Extent::Deferred | Extent::Same) {
             if run.is_current() {
                 lock(&self.memories).insert(key.clone(), Remembered { memory, counted });
             }

@@ -9,6 +9,7 @@ pub(crate) mod finalizer;
 mod foresee;
 mod gate;
 mod made;
+mod seen;
 
 use crate::act::patch::{Patched, Patches, patch};
 use crate::act::{Done, Outcome, Remembered, Restraints, Trouble, act};
@@ -38,6 +39,7 @@ use tokio::time::Instant;
 pub use crate::act::BACKSTOP;
 pub(crate) use foresee::foresee;
 pub use gate::Gate;
+pub use seen::{Around, Seen};
 
 /// What a pass works with.
 pub struct Scene<'a> {
@@ -76,6 +78,8 @@ pub struct Memory {
     patches: Patches,
     leaving: dismantle::Leaving,
     events: EventMemory,
+    /// What the last pass saw, if it left nothing to do.
+    seen: Option<Seen>,
 }
 
 /// How a pass ended.
@@ -111,6 +115,8 @@ pub enum Extent {
     All,
     /// The gate did not let it change anything now; it is as if it had not been.
     Deferred,
+    /// What it saw is what the last one saw, which left nothing to do.
+    Same,
 }
 
 /// When to look again: both may be said, and the earlier counts. An event always counts.
@@ -176,6 +182,10 @@ pub async fn clear(scene: &Scene<'_>, memory: &mut Memory) -> Next {
 async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
+    let same = |seen: &Seen| seen.is_same(scene.around(), &observed);
+    if memory.seen.as_ref().is_some_and(same) {
+        return Ended { extent: Extent::Same, ..Ended::default() };
+    }
     let owner = scene.owner(&manager);
     let now = Timestamp::now();
     let Some(randomness) = randomness() else {
@@ -223,6 +233,9 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         .and(scene.rule.resync.map_or(Next::default(), resync))
         .and(said.look_again.map_or(Next::default(), |at| Next::after(from(now, at), Lane::Drift)));
     let is_permanent = |refusal: &Refusal| refusal.class == Class::Permanent;
+    let all = desired.may_prune() && outcome.is_complete();
+    let rests = all && !wrote && next == Next::default() && events.is_empty();
+    memory.seen = if rests { Seen::of(scene.around(), after) } else { None };
     Ended {
         next,
         // Of what is none of the rule's parents there is nothing to tell once nothing of it is left.
@@ -235,11 +248,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         contested: outcome.contested.len(),
         misfit: written.result.as_ref().is_err_and(is_permanent)
             || memory.status.retries().is_some(),
-        extent: if desired.may_prune() && outcome.is_complete() {
-            Extent::All
-        } else {
-            Extent::Part
-        },
+        extent: if all { Extent::All } else { Extent::Part },
     }
 }
 
@@ -289,6 +298,11 @@ fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
 }
 
 impl Scene<'_> {
+    fn around(&self) -> Around<'_> {
+        let (rule, shape, scopes) = (self.rule, self.shape, self.scopes);
+        Around { rule, shape, scopes, came: self.cluster.missing.came() }
+    }
+
     /// Logs that a change of the parent itself is refused: where it is the status, no condition can say so.
     fn complain(&self, what: &'static str, refusal: &Refusal) {
         if !matches!(refusal.class, Class::NotFound | Class::Stale) {

@@ -24,6 +24,14 @@ fn pass(bencher: Bencher<'_, '_>, case: Case) {
     bencher.counter(ItemsCount::new(quiet.children())).bench_local(|| quiet.pass());
 }
 
+/// What a pass does of which nothing has changed since the last one.
+#[divan::bench(args = CASES)]
+fn unchanged(bencher: Bencher<'_, '_>, case: Case) {
+    let quiet = Quiet::new(case);
+    let seen = quiet.seen();
+    bencher.counter(ItemsCount::new(quiet.children())).bench_local(|| quiet.is_same(&seen));
+}
+
 mod step {
     use super::{Bencher, CASES, Case, ItemsCount, Quiet};
 

@@ -7,6 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use kubewright::act::{Done, Outcome, Patched};
 use kubewright::compare::{Action, Memos, Plan, compare};
 use kubewright::fetch::{ChildCache, Observed, Owner, fetch, owner_keys_of};
+use kubewright::reconcile::{Around, Seen};
 use kubewright::render::{Desired, Setting, render};
 use kubewright::rule::{self, Rule};
 use kubewright::scenario::Server;
@@ -111,6 +112,22 @@ impl Quiet {
         assert!(quiet.compare(&desired, &observed).is_empty(), "it is at rest");
         assert_eq!(quiet.memos.len(), quiet.children(), "all are remembered");
         quiet
+    }
+
+    /// What a pass remembers that leaves nothing to do.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen::of(self.around(), &self.fetch()).expect("nothing else decides")
+    }
+
+    /// Looks at everything again, and whether it is the same.
+    pub(crate) fn is_same(&self, seen: &Seen) -> bool {
+        let same = seen.is_same(self.around(), &self.fetch());
+        assert!(same, "nothing has changed");
+        same
+    }
+
+    fn around(&self) -> Around<'_> {
+        Around { rule: &self.rule, shape: None, scopes: &self.scopes, came: 0 }
     }
 
     /// How many children there are.

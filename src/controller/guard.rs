@@ -161,7 +161,9 @@ impl<'a> Passing<'a> {
             return;
         }
         let id = &self.parent.id;
-        if ended.extent == Extent::All && !self.withheld.load(Ordering::Relaxed) {
+        if matches!(ended.extent, Extent::All | Extent::Same)
+            && !self.withheld.load(Ordering::Relaxed)
+        {
             lock(&self.attached.guard.budget).cleared(id);
         }
         let mut rollout = lock(&self.attached.guard.rollout);

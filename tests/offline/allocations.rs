@@ -18,6 +18,18 @@ fn fetching_children_reads_none_of_them() {
 }
 
 #[test]
+fn an_unchanged_pass_copies_no_object() {
+    for case in [Case::App, Case::Text, Case::Many(50)] {
+        let quiet = Quiet::new(case);
+        let seen = quiet.seen();
+        let looked = measure(|| drop(quiet.is_same(&seen)));
+        let per_child = looked.bytes_total / quiet.children() as u64;
+        // The fetch alone: the child of `Text` has 300 KB.
+        assert!(per_child <= 8 << 10, "{case:?}: {per_child} bytes per child");
+    }
+}
+
+#[test]
 fn a_whole_pass_allocates_no_more_than_it_did() {
     // A rendered object is still made as a tree, though it is what it was: that is nearly all of it.
     for (case, most) in [(Case::App, 110 << 10), (Case::Text, 2 << 20), (Case::Many(50), 44 << 10)]
