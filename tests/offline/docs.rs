@@ -11,11 +11,12 @@
 //! | `console` | each `$ command` is run in the page's folder and prints what follows it, `...` being any lines |
 //! | `sh` | each command is run in the page's folder |
 //! | `console cluster`, `sh cluster` | its commands need a cluster, and are only parsed |
+//! | `sh part` | of a script only our own commands are parsed |
 //! | `console fails`, `sh fails` | the exit codes are not 0 |
 //! | `text`, `mermaid`, `gotmpl`, `python` | shown |
 //!
 //! A page's folder begins as a copy of the rules, templates and scenarios of this repository, or with nothing where
-//! [`FROM_NOTHING`] names it. What stands indented as code, or between single quotes of code, is looked at as a command line too.
+//! [`FROM_NOTHING`] names it. What stands between single quotes of code is looked at as a command line too.
 
 mod blocks;
 mod book;
@@ -84,7 +85,8 @@ fn a_wrong_block_is_found() {
         ("```sh\nkubewright run\n```", "needs a cluster"),
         ("```sh\nkubctl get pods\n```", "what is `kubctl`"),
         ("```console\n$ kubewright check\nall is well\n```", "prints"),
-        ("    kubewright chekc\n", "unrecognized subcommand"),
+        ("    kubewright check\n", "put a fence around this"),
+        ("```sh part\nif true; then\n  kubewright plan --strict\nfi\n```", "unexpected argument"),
         ("Type `kubewright chekc` now.", "there is no command `chekc`"),
         ("Type `kubewright check --strcit` now.", "there is no option `--strcit`"),
         ("[x](NO-SUCH.md)", "leads nowhere"),

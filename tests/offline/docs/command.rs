@@ -60,7 +60,9 @@ impl Line {
     pub(super) fn mistake(&self) -> Option<String> {
         let first = self.words.first()?;
         if first != "kubewright" {
-            let known = OTHERS.contains(&first.as_str()) || first.contains('=');
+            let known = OTHERS.contains(&first.as_str())
+                || first.contains('=')
+                || Path::new(first).is_file();
             return (!known).then(|| {
                 format!(
                     "what is `{first}`? tests/offline/docs/command.rs names what a page may call"
@@ -78,16 +80,21 @@ impl Line {
         }
     }
 
-    /// Whether it is ours and needs no cluster.
-    pub(super) fn can_run(&self) -> bool {
-        let is_ours = self.words.first().is_some_and(|first| first == "kubewright");
-        is_ours && !self.needs_a_cluster()
+    fn is_ours(&self) -> bool {
+        self.words.first().is_some_and(|first| first == "kubewright")
     }
 
+    /// Whether it is ours and needs no cluster.
+    pub(super) fn can_run(&self) -> bool {
+        self.is_ours() && !self.needs_a_cluster()
+    }
+
+    /// Whether it is ours and needs one.
     pub(super) fn needs_a_cluster(&self) -> bool {
         let arguments = self.arguments();
         let is_help = arguments.iter().any(|word| ["--help", "-h"].contains(word));
-        !is_help && arguments.first().is_some_and(|command| NEED_A_CLUSTER.contains(command))
+        let command = arguments.first();
+        self.is_ours() && !is_help && command.is_some_and(|one| NEED_A_CLUSTER.contains(one))
     }
 
     /// Runs it: the exit code, and what it prints.

@@ -29,20 +29,20 @@ pub(super) fn faults(name: &str, document: &str) -> Found {
     if document.contains("{{#") {
         found.faults.push(format!("{name}: mdBook reads what follows two braces and a hash"));
     }
-    let folder = folder(name);
+    let folder = folder(name, &parts.blocks);
     for block in &parts.blocks {
         let place = format!("{name}:{}", block.line);
         if !TESTED_ELSEWHERE.contains(&name) {
             look(block, &place, folder.path(), &mut found);
         }
     }
+    let mut before = "";
     for (number, line) in &parts.prose {
         let place = format!("{name}:{number}");
-        let code =
-            line.strip_prefix("    ").map(str::trim).filter(|code| code.starts_with("kubewright "));
-        if let Some(mistake) = code.and_then(|code| Line::read(code).mistake()) {
-            found.faults.push(format!("{place}: {mistake}"));
+        if line.starts_with("    ") && before.is_empty() {
+            found.faults.push(format!("{place}: put a fence around this, and say what it is"));
         }
+        before = line.trim();
         let mistakes = spans(line).filter_map(mentioned);
         found.faults.extend(mistakes.map(|mistake| format!("{place}: {mistake}")));
     }
@@ -50,9 +50,10 @@ pub(super) fn faults(name: &str, document: &str) -> Found {
     found
 }
 
-fn folder(name: &str) -> TempDir {
+fn folder(name: &str, blocks: &[Block]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    if !FROM_NOTHING.contains(&name) {
+    let runs = |block: &Block| ["console", "sh"].iter().any(|word| block.info.starts_with(word));
+    if !FROM_NOTHING.contains(&name) && blocks.iter().any(runs) {
         for part in ["rules", "templates", "tests/scenarios"] {
             copy(Path::new(part), &folder.path().join(part));
         }
@@ -89,7 +90,11 @@ fn look(block: &Block, place: &str, folder: &Path, found: &mut Found) {
         }
         ["sh", how @ ..] => {
             let text = block.text.replace("\\\n", " ");
-            let lines = text.lines().map(|line| (line.trim().to_owned(), None)).collect::<Vec<_>>();
+            // Of a part of a script only our own commands are known.
+            let is_known =
+                |line: &&str| !how.contains(&"part") || line.trim().starts_with("kubewright ");
+            let lines = text.lines().filter(is_known).map(|line| (line.trim().to_owned(), None));
+            let lines = lines.collect::<Vec<_>>();
             return run_all(&lines, how, (place, folder), found);
         }
         ["text" | "mermaid" | "gotmpl" | "python"] => None,
@@ -140,7 +145,8 @@ fn run_all(
     (place, folder): (&str, &Path),
     found: &mut Found,
 ) {
-    let (in_cluster, fails) = (how.contains(&"cluster"), how.contains(&"fails"));
+    let in_cluster = how.contains(&"cluster") || how.contains(&"part");
+    let fails = how.contains(&"fails");
     for (text, shown) in commands {
         let line = Line::read(text);
         let mut tell = |fault: String| found.faults.push(format!("{place}: `{text}`: {fault}"));
