@@ -144,3 +144,26 @@ async fn what_a_dead_server_leaves_no_room_for_is_dropped() {
     assert!(asked.lock().unwrap().len() > AT_ONCE, "each is given up after a while");
     running.abort();
 }
+
+/// Passes go first while there is room for what waits; beyond, and at the end, Events take their turns.
+#[tokio::test(start_paused = true)]
+async fn events_wait_for_passes_as_long_as_there_is_room() {
+    let (client, asked) = server(|_, _| Some((201, json!({}))));
+    let teller = Teller::new(client, "x", &Arc::default());
+    assert_eq!(teller.turn().lane, Lane::Bulk);
+    for number in 0..PATIENT {
+        teller.tell(vec![event(PARENT, &number.to_string())]);
+    }
+    assert_eq!(teller.turn().lane, Lane::Bulk);
+    teller.tell(vec![event(PARENT, "one more")]);
+    assert_eq!(teller.turn().lane, Lane::Edit);
+    let running = tokio::spawn(Arc::clone(&teller).run());
+    while teller.pending() > 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!((asked.lock().unwrap().len(), teller.dropped()), (PATIENT + 1, 0));
+    assert_eq!(teller.turn().lane, Lane::Bulk);
+    teller.end();
+    assert_eq!(teller.turn().lane, Lane::Edit);
+    running.await.unwrap();
+}
