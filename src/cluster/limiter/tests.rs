@@ -1,7 +1,14 @@
 //! Who gets a permit, on a clock that the tests move.
 
 use super::*;
+use crate::cluster::Cluster;
+use crate::refusal::Class;
 use futures::FutureExt;
+use futures::future::join_all;
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
+use std::convert::Infallible;
 use std::time::Duration;
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
@@ -148,4 +155,34 @@ async fn it_recovers_while_there_is_something_to_send() {
         sender.await.unwrap();
     }
     assert_eq!(limiter.in_flight(), (0, 32));
+}
+
+/// A server that answers one request as flow control does, and then takes everything.
+#[tokio::test(start_paused = true)]
+async fn what_flow_control_asks_for_is_kept_by_every_request() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&asked);
+    let service = tower::service_fn(move |_: Request<Body>| {
+        let mut log = log.lock().unwrap();
+        log.push(Instant::now());
+        let answer = match log.len() {
+            1 => Response::builder().status(429).header("Retry-After", "3").body("Too many requests"),
+            _ => Response::builder().body("{}"),
+        };
+        let answer = answer.unwrap().map(|text| Body::from(text.as_bytes().to_vec()));
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let cluster = Cluster::of(&Client::new(service, "default"));
+    let begun = Instant::now();
+    let refused = cluster.document("/first").await.unwrap_err();
+    assert_eq!(refused.class, Class::Transient(Some(3 * SECOND)));
+    assert_eq!(cluster.in_flight(), (0, 8), "halved");
+    let through = cluster.for_pass(&"rule".into(), Lane::Finish);
+    through.document("/second").await.unwrap();
+    let times: Vec<_> = asked.lock().unwrap().iter().map(|at| *at - begun).collect();
+    assert!(times.len() == 2 && times[1] >= 3 * SECOND, "{times:?}");
+    let many = (0..400).map(|_| cluster.document("/more"));
+    assert!(join_all(many).await.iter().all(Result::is_ok));
+    let (in_flight, limit) = cluster.in_flight();
+    assert!(in_flight == 0 && limit > 16, "it recovers: {limit}");
 }
