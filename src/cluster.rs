@@ -1,14 +1,18 @@
 //! The API server: the few calls the engine makes besides watching.
 //!
-//! In: bodies and identities. Out: objects as the cache holds them, or a [`Refusal`]. At most [`IN_FLIGHT`] calls run at
-//! once and each has a time limit. Never here: a retry (the work queue retries); a decision.
+//! In: bodies and identities. Out: objects as the cache holds them, or a [`Refusal`]. A [`Limiter`] says how many calls run at
+//! once, and each has a time limit. Never here: a retry (the work queue retries); a decision.
 
+mod ask;
 mod body;
+mod limit;
+mod limiter;
 mod missing;
 
 use crate::fetch::Live;
 use crate::metrics::Metrics;
-use crate::object::{Gvk, ObjectId};
+use crate::object::{GroupKind, Gvk, ObjectId};
+use crate::queue::Lane;
 use crate::refusal::{Class, Refusal, Texts};
 use crate::render::DesiredChild;
 use crate::store::{Format, Stored};
@@ -24,12 +28,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
-
+pub(crate) use ask::Unanswered;
+pub use limiter::{Limiter, Turn};
 pub use missing::Missing;
-
-/// Calls that may be under way at once.
-const IN_FLIGHT: usize = 16;
 
 /// A call that takes longer is given up, and tried again by the queue.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -76,14 +77,15 @@ pub struct Cluster {
     pub missing: Arc<Missing>,
     /// Whether the server answers.
     pub outage: Arc<Outage>,
-    in_flight: Arc<Semaphore>,
+    limiter: Arc<Limiter>,
+    /// For whom it is asked.
+    turn: Turn,
 }
 
 impl Cluster {
     /// Talks through these clients, whose own retries must be off: about objects through the first, which need not send
     /// anything while we may not write; the other one reads documents.
     pub fn new(client: Client, reader: Client, kinds: Arc<Kinds>, metrics: Arc<Metrics>) -> Self {
-        let in_flight = Arc::new(Semaphore::new(IN_FLIGHT));
         Self {
             client,
             reader,
@@ -91,7 +93,8 @@ impl Cluster {
             metrics,
             missing: Arc::default(),
             outage: Arc::default(),
-            in_flight,
+            limiter: Arc::default(),
+            turn: Turn::default(),
         }
     }
 
@@ -110,13 +113,26 @@ impl Cluster {
             metrics: Arc::clone(&self.metrics),
             missing: Arc::clone(&self.missing),
             outage: Arc::clone(&self.outage),
-            in_flight: Arc::clone(&self.in_flight),
+            limiter: Arc::clone(&self.limiter),
+            turn: self.turn.clone(),
         }
+    }
+
+    /// The same for a pass of a rule that waited in a lane: its requests take their turns as passes do.
+    #[must_use]
+    pub fn for_pass(&self, rule: &Arc<str>, lane: Lane) -> Self {
+        let turn = Turn { rule: Arc::clone(rule), lane };
+        Self { turn, ..self.through(self.client.clone()) }
+    }
+
+    /// Who says how many calls may run.
+    pub fn limiter(&self) -> &Arc<Limiter> {
+        &self.limiter
     }
 
     /// Calls that are under way, and how many may be.
     pub fn in_flight(&self) -> (usize, usize) {
-        (IN_FLIGHT - self.in_flight.available_permits(), IN_FLIGHT)
+        self.limiter.in_flight()
     }
 
     /// Server-side apply of a child.
@@ -269,7 +285,7 @@ impl Cluster {
             .delete(&live.id.name, &parameters)
             .map_err(kube::Error::BuildRequest)?;
         let reading = reading(Texts::about(&gvk, false));
-        let answer = self.call::<Box<RawValue>>(&self.client, request, reading).await?;
+        let answer = self.call::<Box<RawValue>>(gvk.group_kind(), request, reading).await?;
         Ok(Deleted::read(&answer, &gvk, &live.stored.uid))
     }
 
@@ -278,7 +294,7 @@ impl Cluster {
         let request = http::Request::get(path)
             .body(Vec::new())
             .map_err(|error| Refusal { class: Class::Permanent, message: error.to_string() })?;
-        self.call(&self.reader, request, Refusal::from).await
+        self.through(self.reader.clone()).call(no_kind(), request, Refusal::from).await
     }
 
     async fn resource(&self, gvk: &Gvk) -> Result<Arc<Kind>, Refusal> {
@@ -298,7 +314,7 @@ impl Cluster {
         request: http::Request<Vec<u8>>,
     ) -> Result<Arc<Stored>, Refusal> {
         let raw: Result<Box<RawValue>, Refusal> =
-            self.call(&self.client, request, reading(texts)).await;
+            self.call(gvk.group_kind(), request, reading(texts)).await;
         if let Err(Refusal { class: Class::NotServed, .. }) = raw {
             // It may come back as something else: in another scope, under another plural.
             self.kinds.forget(gvk);
@@ -308,30 +324,30 @@ impl Cluster {
 
     async fn call<T: DeserializeOwned>(
         &self,
-        client: &Client,
+        kind: GroupKind,
         request: http::Request<Vec<u8>>,
         read: fn(kube::Error) -> Refusal,
     ) -> Result<T, Refusal> {
-        // The semaphore is never closed.
-        let _permit = self.in_flight.acquire().await;
+        let permit = self.limiter.permit(&self.turn, kind).await;
         let (method, begun) = (request.method().clone(), Instant::now());
-        let answer = tokio::time::timeout(PATIENCE, client.request(request)).await;
-        let answers = matches!(answer, Ok(Ok(_) | Err(kube::Error::Api(_))));
-        let late = "the API server did not answer in time";
-        let late = || Refusal { class: Class::Transient(None), message: late.into() };
-        let answer = answer.map_err(|_| late()).and_then(|answer| {
-            answer.map_err(|error| {
-                if let kube::Error::Api(status) = &error {
-                    self.missing.note(&status.message);
-                }
-                read(error)
-            })
-        });
-        self.outage.note(answers);
+        let answer = permit.ask(&self.client, request, PATIENCE).await;
+        self.outage.note(matches!(
+            answer,
+            Ok(_) | Err(Unanswered::Refused(kube::Error::Api(_)))
+        ));
+        if let Err(Unanswered::Refused(kube::Error::Api(status))) = &answer {
+            self.missing.note(&status.message);
+        }
+        let answer = answer.map_err(|error| error.into_refusal(read));
         let result = answer.as_ref().map_or_else(|refusal| refusal.class.as_str(), |_| "ok");
         self.metrics.answered(&method, result, begun.elapsed());
         answer
     }
+}
+
+/// What is about no object.
+fn no_kind() -> GroupKind {
+    GroupKind { group: String::new(), kind: String::new() }
 }
 
 fn parameters(manager: &str, force: bool) -> PatchParams {

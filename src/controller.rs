@@ -16,6 +16,7 @@ mod settle;
 mod shards;
 mod sight;
 mod turn;
+mod unseen;
 mod vanished;
 
 pub use look::Readiness;
@@ -28,7 +29,7 @@ use crate::fetch::owner_keys_of;
 use crate::input::Interests;
 use crate::metrics::{Counted, Metrics, PassOutcome};
 use crate::object::{Gvk, ObjectId};
-use crate::queue::{Again, Lane, Queue};
+use crate::queue::{Again, Keyed, Lane, Queue};
 use crate::reconcile::{Extent, Gate, Memory, Next, Scene, reconcile};
 use crate::report::Report;
 use crate::rule::Kept;
@@ -58,12 +59,21 @@ pub struct Key {
     pub parent: ObjectId,
 }
 
+/// Rules share the passes.
+impl Keyed for Key {
+    type Flow = Arc<str>;
+
+    fn flow(&self) -> Arc<str> {
+        Arc::clone(&self.rule)
+    }
+}
+
 /// How a controller runs.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Names this installation in the owner label, so that several can share a cluster: a label value.
     pub installation: String,
-    /// Passes at once.
+    /// Passes at once. Most of them wait for answers, and requests are limited by themselves.
     pub workers: usize,
     /// Whether the last report of every parent is kept for [`Controller::reports`].
     pub reports: bool,
@@ -82,7 +92,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             installation: "kubewright".into(),
-            workers: 8,
+            workers: 32,
             reports: false,
             vanished_after: Duration::from_mins(5),
             namespace: None,
@@ -165,7 +175,7 @@ impl Controller {
         }
         let writer = |client: Client| Writer {
             cluster: cluster.through(client.clone()),
-            teller: Teller::new(client, &options.installation),
+            teller: Teller::new(client, &options.installation, cluster.limiter()),
         };
         let writers = writers.into_iter().take(shards.count()).map(writer).collect();
         let watches = Watches::new(client, Some(Arc::new(owner_keys_of)), Arc::clone(&metrics))
@@ -179,7 +189,7 @@ impl Controller {
             shards: Arc::new(shards),
             cluster,
             watches,
-            queue: Arc::default(),
+            queue: Arc::new(Queue::default().shared_by(options.workers.max(1))),
             options,
             rules: Mutex::default(),
             kept: Mutex::default(),
@@ -347,7 +357,9 @@ impl Controller {
         let passing = Passing::new(self, attached, &sight.parent);
         let gate = passing.as_ref().map(|passing| passing as &dyn Gate);
         let interested = |objects: &BTreeSet<ObjectId>| attached.edits(&key.parent, objects);
-        let scene = Scene { gate, ..sight.scene(self, attached, &interested) };
+        let lane = self.queue.lane_of(key).unwrap_or(Lane::Drift);
+        let cluster = &writer.cluster.for_pass(&key.rule, lane);
+        let scene = Scene { gate, cluster, ..sight.scene(self, attached, &interested) };
         let Remembered { mut memory, counted } =
             lock(&self.memories).remove(key).unwrap_or_default();
         let ended = reconcile(&scene, &mut memory).await;

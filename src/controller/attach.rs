@@ -8,6 +8,7 @@ mod ear;
 mod task;
 
 use super::guard::Guard;
+use super::unseen::lane_of;
 use super::{Controller, lock};
 use crate::fetch::{ChildCache, Live};
 use crate::input::{self, InputCaches, Inputs, Interests};
@@ -373,8 +374,8 @@ impl Attached {
 
     /// A pass for every parent, unless all get one anyway when the rule is attached.
     pub(super) fn wake_all(&self) {
-        for parent in self.each_parent() {
-            self.wake(&parent, Lane::Bulk);
+        for parent in self.each_parent_stored() {
+            self.wake(&parent.id, lane_of(&parent));
         }
     }
 

@@ -4,23 +4,30 @@
 //! server that takes it, is dropped, counted and logged. Never here: what is told.
 
 use super::Event;
+use crate::cluster::{Limiter, Turn};
+use crate::object::GroupKind;
+use crate::queue::Lane;
 use crate::refusal::{Class, Refusal};
 use futures::StreamExt;
 use kube::Client;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 /// Events that may wait to be sent.
 const ROOM: usize = 1024;
 
-/// Events that are sent at once: they never take the place of what passes send.
+/// Events that are sent at once.
 const AT_ONCE: usize = 4;
+
+/// As long as fewer wait, what passes send goes first; beyond, Events take their turns with it, so that none is dropped which
+/// could have been sent.
+const PATIENT: usize = ROOM / 2;
 
 /// A request that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,6 +47,7 @@ const LONGEST_INSTANCE: usize = 128;
 /// Sends Events.
 pub struct Teller {
     client: Client,
+    limiter: Arc<Limiter>,
     /// Both are in every Event.
     controller: String,
     instance: String,
@@ -47,6 +55,8 @@ pub struct Teller {
     queue: mpsc::Sender<Option<Event>>,
     waiting: Mutex<Option<mpsc::Receiver<Option<Event>>>>,
     pending: AtomicUsize,
+    /// No pass wants anything any more.
+    ending: AtomicBool,
     dropped: AtomicU64,
     /// Where rights are missing, and until when nothing is sent.
     silent: Mutex<BTreeMap<String, Instant>>,
@@ -55,7 +65,7 @@ pub struct Teller {
 
 impl Teller {
     /// Speaks for an installation. Nothing is sent before [`Teller::run`].
-    pub fn new(client: Client, installation: &str) -> Arc<Self> {
+    pub fn new(client: Client, installation: &str, limiter: &Arc<Limiter>) -> Arc<Self> {
         let name = if installation.is_empty() { "kubewright" } else { installation };
         let (queue, waiting) = mpsc::channel(ROOM);
         // In a pod this is its name.
@@ -63,11 +73,13 @@ impl Teller {
         let instance = host.unwrap_or_else(|| name.to_owned());
         Arc::new(Self {
             client,
+            limiter: Arc::clone(limiter),
             controller: format!("kubewright.io/{name}"),
             instance: instance.chars().filter(char::is_ascii).take(LONGEST_INSTANCE).collect(),
             queue,
             waiting: Mutex::new(Some(waiting)),
             pending: AtomicUsize::new(0),
+            ending: AtomicBool::new(false),
             dropped: AtomicU64::new(0),
             silent: Mutex::default(),
             complained: AtomicU64::new(0),
@@ -97,6 +109,7 @@ impl Teller {
 
     /// Lets [`Teller::run`] end when what waits now is sent.
     pub fn end(&self) {
+        self.ending.store(true, Ordering::SeqCst);
         // Full means busy: whoever waits for the end does not wait for ever.
         drop(self.queue.try_send(None));
     }
@@ -174,13 +187,16 @@ impl Teller {
         let body = body.map(serde_json::to_vec).transpose();
         let body = body.map_err(|error| mistake(error.to_string()))?.unwrap_or_default();
         let request = request.body(body).map_err(|error| mistake(error.to_string()))?;
-        match timeout(PATIENCE, self.client.request(request)).await {
-            Ok(answer) => answer.map_err(Refusal::from),
-            Err(_) => Err(Refusal {
-                class: Class::Transient(None),
-                message: "the API server did not answer in time".into(),
-            }),
-        }
+        let kind = GroupKind { group: "events.k8s.io".into(), kind: "Event".into() };
+        let permit = self.limiter.permit(&self.turn(), kind).await;
+        let answer = permit.ask(&self.client, request, PATIENCE).await;
+        answer.map_err(|error| error.into_refusal(Refusal::from))
+    }
+
+    /// Passes go first, as long as there is room.
+    fn turn(&self) -> Turn {
+        let hurries = self.ending.load(Ordering::SeqCst) || self.pending() > PATIENT;
+        Turn { rule: "".into(), lane: if hurries { Lane::Edit } else { Lane::Bulk } }
     }
 
     fn is_silent(&self, namespace: &str) -> bool {

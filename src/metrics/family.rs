@@ -81,9 +81,9 @@ families! {
     REQUEST_SECONDS Histogram "kubewright_request_duration_seconds" []
         "How long a request of a pass takes, from when it may be sent to its answer."
     IN_FLIGHT Gauge "kubewright_requests_in_flight" []
-        "Requests of passes that are under way."
+        "Requests of passes and for Events that are under way."
     IN_FLIGHT_LIMIT Gauge "kubewright_requests_in_flight_limit" []
-        "How many may be."
+        "How many may be: 16 at the start, up to 32 while they are needed, half each time the API server says that it is busy."
     QUEUE_KEYS Gauge "kubewright_queue_keys" ["lane"]
         "Parents that wait for a pass, by lane: finish (begun), edit (somebody edited the parent), drift (something else changed), bulk (many at once)."
     QUEUE_OLDEST Gauge "kubewright_queue_oldest_seconds" ["lane"]
@@ -91,9 +91,9 @@ families! {
     QUEUE_WAIT Histogram "kubewright_queue_wait_seconds" ["lane"]
         "How long parents waited for the passes that began."
     QUEUE_RUNNING Gauge "kubewright_queue_running" []
-        "Passes under way."
+        "Passes under way, those that wait for a request included."
     QUEUE_DELAYED Gauge "kubewright_queue_delayed" []
-        "Parents that are looked at again at a later time, failed ones included."
+        "Parents that are looked at again at a later time: failed ones, and those that rest since they change too often."
     WATCHES Gauge "kubewright_watches" ["state"]
         "Watches: synced, listing (the first list is not complete), failing (the last try failed)."
     WATCH_RESTARTS Counter "kubewright_watch_restarts_total" ["kind"]

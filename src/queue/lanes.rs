@@ -1,8 +1,11 @@
-//! Which waiting key is next: four lanes, each first come first served, sharing the workers 8:4:2:1.
+//! Which waiting key is next: four lanes that share 8:4:2:1, in each lane the flows in turn, in each flow first come first
+//! served; and who has waited too long gets a share besides.
 //!
-//! In: keys with a lane and a place in line. Out: the next key. Never here: time, running keys.
+//! In: keys with a lane, a flow and a place in line, and which flows may have more now. Out: the next key. Never here: running
+//! keys; a clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Why a key waits, most urgent first.
@@ -39,66 +42,169 @@ const LANES: usize = 4;
 /// still gets one pass in fifteen.
 const SHARES: [u32; LANES] = [8, 4, 2, 1];
 
+/// Who waits longer than this is overdue.
+pub(crate) const OVERDUE: Duration = Duration::from_secs(30);
+
+/// Of so many keys one is the one that has waited longest, if it is overdue: whatever is busy in other lanes and flows, it gets
+/// on; and were there thousands of it, a fresh edit would still be among the next few.
+pub(crate) const OVERDUE_SHARE: u32 = 4;
+
 /// A place in line. A key that moves to a better lane keeps it, and so goes in front of those who came later.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) lane: Lane,
+pub(crate) struct Place {
+    pub(crate) lane: Lane,
     /// Rises with every new place.
-    pub(super) ticket: u64,
-    pub(super) since: Instant,
+    pub(crate) ticket: u64,
+    pub(crate) since: Instant,
 }
 
-/// Deficit round robin in which every key costs one.
+/// Deficit round robin in which every key costs one. What an operation costs grows with the logarithm of the keys, and with the
+/// number of flows.
 #[derive(Debug)]
-pub(super) struct Lanes<K> {
-    waiting: [BTreeMap<u64, (K, Instant)>; LANES],
+pub(crate) struct Lanes<F, K> {
+    lines: [Line<F, K>; LANES],
     turn: usize,
     share: u32,
+    /// Keys since the last one that went because it was overdue.
+    in_order: u32,
 }
 
-impl<K> Lanes<K> {
-    pub(super) fn new() -> Self {
-        Self { waiting: [const { BTreeMap::new() }; LANES], turn: 0, share: SHARES[0] }
+/// One lane.
+#[derive(Debug)]
+struct Line<F, K> {
+    waiting: BTreeMap<u64, Waiter<F, K>>,
+    /// The tickets of each flow that waits, or did when it had its turn.
+    flows: BTreeMap<F, BTreeSet<u64>>,
+    /// These flows, once each: whose turn is next.
+    turns: VecDeque<F>,
+}
+
+#[derive(Debug)]
+struct Waiter<F, K> {
+    flow: F,
+    key: K,
+    since: Instant,
+}
+
+impl<F: Clone + Ord, K> Line<F, K> {
+    const fn new() -> Self {
+        Self { waiting: BTreeMap::new(), flows: BTreeMap::new(), turns: VecDeque::new() }
     }
 
-    pub(super) fn push(&mut self, place: Place, key: K) {
-        self.waiting[place.lane as usize].insert(place.ticket, (key, place.since));
+    fn push(&mut self, ticket: u64, waiter: Waiter<F, K>) {
+        if let Some(tickets) = self.flows.get_mut(&waiter.flow) {
+            tickets.insert(ticket);
+        } else {
+            self.turns.push_back(waiter.flow.clone());
+            self.flows.insert(waiter.flow.clone(), BTreeSet::from([ticket]));
+        }
+        self.waiting.insert(ticket, waiter);
     }
 
-    pub(super) fn remove(&mut self, place: Place) {
-        self.waiting[place.lane as usize].remove(&place.ticket);
+    /// Its flow keeps its turn, even if nothing is left of it: who leaves the line and comes back wins nothing by it.
+    fn remove(&mut self, ticket: u64) -> Option<(F, K)> {
+        let waiter = self.waiting.remove(&ticket)?;
+        if let Some(tickets) = self.flows.get_mut(&waiter.flow) {
+            tickets.remove(&ticket);
+        }
+        Some((waiter.flow, waiter.key))
     }
 
-    /// The next key, and the lane it waited in.
-    pub(super) fn pop(&mut self) -> Option<(Lane, K)> {
+    /// The first key of the flow whose turn it is, of those that may have more.
+    fn pop(&mut self, may: &impl Fn(&F) -> bool) -> Option<(F, K)> {
+        self.turns.retain(|flow| {
+            let is_empty = self.flows.get(flow).is_none_or(BTreeSet::is_empty);
+            if is_empty {
+                self.flows.remove(flow);
+            }
+            !is_empty
+        });
+        let at = self.turns.iter().position(may)?;
+        let flow = self.turns.remove(at)?;
+        let first = self.flows.get(&flow).and_then(BTreeSet::first).copied();
+        self.turns.push_back(flow);
+        self.remove(first?)
+    }
+
+    /// The ticket that has waited longest, of the flows that may have more.
+    fn oldest(&self, may: &impl Fn(&F) -> bool) -> Option<u64> {
+        let may_have = self.flows.iter().filter(|(flow, _)| may(flow));
+        may_have.filter_map(|(_, tickets)| tickets.first().copied()).min()
+    }
+
+    fn since(&self) -> Option<Instant> {
+        Some(self.waiting.first_key_value()?.1.since)
+    }
+}
+
+impl<F: Clone + Ord, K> Lanes<F, K> {
+    pub(crate) fn new() -> Self {
+        let lines = [const { Line::new() }; LANES];
+        Self { lines, turn: 0, share: SHARES[0], in_order: 0 }
+    }
+
+    pub(crate) fn push(&mut self, place: Place, flow: F, key: K) {
+        let waiter = Waiter { flow, key, since: place.since };
+        self.lines[place.lane as usize].push(place.ticket, waiter);
+    }
+
+    pub(crate) fn remove(&mut self, place: Place) {
+        self.lines[place.lane as usize].remove(place.ticket);
+    }
+
+    /// The next key of a flow that may have more, its flow, and the lane it waited in.
+    pub(crate) fn pop(&mut self, now: Instant, may: impl Fn(&F) -> bool) -> Option<(Lane, F, K)> {
+        if self.in_order >= OVERDUE_SHARE - 1
+            && let Some(overdue) = self.pop_overdue(now, &may)
+        {
+            self.in_order = 0;
+            return Some(overdue);
+        }
         // Once around, and back to where we began with a new share.
         for _ in 0..=LANES {
             if self.share > 0
-                && let Some((_, (key, _))) = self.waiting[self.turn].pop_first()
+                && let Some((flow, key)) = self.lines[self.turn].pop(&may)
             {
                 self.share -= 1;
-                return Some((Lane::ALL[self.turn], key));
+                self.in_order = self.in_order.saturating_add(1);
+                return Some((Lane::ALL[self.turn], flow, key));
             }
             self.turn = (self.turn + 1) % LANES;
             self.share = SHARES[self.turn];
         }
-        // Nobody waits: the next round begins with the most urgent lane.
+        // Nobody waits who may: the next round begins with the most urgent lane.
         (self.turn, self.share) = (0, SHARES[0]);
         None
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.waiting.iter().map(BTreeMap::len).sum()
+    fn pop_overdue(
+        &mut self,
+        now: Instant,
+        may: &impl Fn(&F) -> bool,
+    ) -> Option<(Lane, F, K)> {
+        let is_overdue = |since: Instant| now.saturating_duration_since(since) > OVERDUE;
+        if !self.oldest().is_some_and(is_overdue) {
+            return None;
+        }
+        let oldest = |lane: &Lane| Some((self.lines[*lane as usize].oldest(may)?, *lane));
+        let (ticket, lane) = Lane::ALL.iter().filter_map(oldest).min()?;
+        let line = &mut self.lines[lane as usize];
+        line.waiting.get(&ticket).filter(|waiter| is_overdue(waiter.since))?;
+        let (flow, key) = line.remove(ticket)?;
+        Some((lane, flow, key))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lines.iter().map(|line| line.waiting.len()).sum()
     }
 
     /// Since when the one who waited longest waits.
-    pub(super) fn oldest(&self) -> Option<Instant> {
-        self.each().into_iter().filter_map(|(_, oldest)| oldest).min()
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        self.lines.iter().filter_map(Line::since).min()
     }
 
     /// Of each lane how many wait, and since when the first one does.
-    pub(super) fn each(&self) -> [(usize, Option<Instant>); LANES] {
-        let oldest = |lane: &BTreeMap<u64, (K, Instant)>| Some(lane.first_key_value()?.1.1);
-        self.waiting.each_ref().map(|lane| (lane.len(), oldest(lane)))
+    pub(crate) fn each(&self) -> [(usize, Option<Instant>); LANES] {
+        self.lines.each_ref().map(|line| (line.waiting.len(), line.since()))
     }
 }

@@ -27,6 +27,7 @@ mod patches;
 mod plan;
 mod policies;
 mod proxy;
+mod queue;
 mod quiet;
 mod readiness;
 mod reload;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         ends(),
         only_reading(),
         schemas(),
+        who_is_served(),
         with_processes(),
         replicas(),
     ];
@@ -283,6 +285,15 @@ fn only_reading() -> Vec<Trial> {
         explain::a_ready_parent_a_hand_edit_and_a_foreign_object,
         explain::how_far_a_deletion_is,
         explain::why_a_rule_is_not_for_a_parent_and_what_waits_for_what,
+    ]
+}
+
+/// Who is served when there is more to do than can be done at once.
+fn who_is_served() -> Vec<Trial> {
+    trials![
+        queue::a_webhook_that_hangs_holds_up_nothing_but_its_kind,
+        queue::a_child_that_flaps_is_looked_at_a_few_times_a_second,
+        queue::an_edit_goes_before_hundreds_that_wait_whenever_it_is_made,
     ]
 }
 

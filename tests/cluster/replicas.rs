@@ -180,7 +180,7 @@ fn created_once(replicas: &[&Replica], children: usize, cut_off: usize) {
 }
 
 /// Requests of one replica that may be under way at once.
-const IN_FLIGHT: usize = 16;
+const IN_FLIGHT: usize = 32;
 
 /// Probes say what is missing, metrics have what is documented, signals change the log, and SIGTERM ends it.
 pub(crate) async fn a_process_tells_how_it_is_and_stops_when_asked() {

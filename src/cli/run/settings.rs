@@ -71,9 +71,9 @@ pub struct RunArguments {
         value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_SHARDS))
     )]
     pub(super) shards: u16,
-    /// Passes at once.
+    /// Passes at once; most of them wait for the API server, and requests are limited by themselves.
     #[arg(
-        long, env = "KUBEWRIGHT_WORKERS", default_value_t = 8, value_name = "N",
+        long, env = "KUBEWRIGHT_WORKERS", default_value_t = 32, value_name = "N",
         value_parser = clap::value_parser!(u16).range(1..=256)
     )]
     pub(super) workers: u16,

@@ -53,7 +53,7 @@ const PARENT: &str = "WebApp.demo.kubewright.io shop/web";
 
 /// Sends these and ends; gives what was asked, and how many were dropped.
 async fn send(client: Client, asked: &Asked, events: Vec<Event>) -> (Vec<String>, u64) {
-    let teller = Teller::new(client, "");
+    let teller = Teller::new(client, "", &Arc::default());
     teller.tell(events);
     teller.end();
     Arc::clone(&teller).run().await;
@@ -107,7 +107,7 @@ async fn without_rights_nothing_more_is_sent_to_that_namespace_for_a_while() {
         let forbidden = asked.contains("/shop/");
         Some(if forbidden { status(403, "Forbidden") } else { (201, json!({})) })
     });
-    let teller = Teller::new(client, "x");
+    let teller = Teller::new(client, "x", &Arc::default());
     let running = tokio::spawn(Arc::clone(&teller).run());
     let tell = async |parent: &str, note: &str| {
         teller.tell(vec![event(parent, note)]);
@@ -130,7 +130,7 @@ async fn without_rights_nothing_more_is_sent_to_that_namespace_for_a_while() {
 #[tokio::test(start_paused = true)]
 async fn what_a_dead_server_leaves_no_room_for_is_dropped() {
     let (client, asked) = server(|_, _| None);
-    let teller = Teller::new(client, "x");
+    let teller = Teller::new(client, "x", &Arc::default());
     let running = tokio::spawn(Arc::clone(&teller).run());
     let begun = Instant::now();
     for number in 0..3 * ROOM {
@@ -143,4 +143,27 @@ async fn what_a_dead_server_leaves_no_room_for_is_dropped() {
     sleep(4 * PATIENCE).await;
     assert!(asked.lock().unwrap().len() > AT_ONCE, "each is given up after a while");
     running.abort();
+}
+
+/// Passes go first while there is room for what waits; beyond, and at the end, Events take their turns.
+#[tokio::test(start_paused = true)]
+async fn events_wait_for_passes_as_long_as_there_is_room() {
+    let (client, asked) = server(|_, _| Some((201, json!({}))));
+    let teller = Teller::new(client, "x", &Arc::default());
+    assert_eq!(teller.turn().lane, Lane::Bulk);
+    for number in 0..PATIENT {
+        teller.tell(vec![event(PARENT, &number.to_string())]);
+    }
+    assert_eq!(teller.turn().lane, Lane::Bulk);
+    teller.tell(vec![event(PARENT, "one more")]);
+    assert_eq!(teller.turn().lane, Lane::Edit);
+    let running = tokio::spawn(Arc::clone(&teller).run());
+    while teller.pending() > 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!((asked.lock().unwrap().len(), teller.dropped()), (PATIENT + 1, 0));
+    assert_eq!(teller.turn().lane, Lane::Bulk);
+    teller.end();
+    assert_eq!(teller.turn().lane, Lane::Edit);
+    running.await.unwrap();
 }
