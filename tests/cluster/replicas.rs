@@ -431,18 +431,18 @@ pub(crate) async fn the_shards_of_a_killed_replica_go_to_the_others() {
     let first = names(60);
     scene.parents_are(&first, 1).await;
     scene.converged(&first, 1).await;
-    let mut cached = 0.0;
-    for replica in [a, b, c] {
-        let objects = eventually("the cache is as full as it gets", || async {
+    // Each child is in one cache; each process also has the record of its rule.
+    eventually("the caches share the children", || async {
+        let mut cached = Vec::new();
+        for replica in [a, b, c] {
             let objects = replica.metric("kubewright_cache_objects{kind=\"ConfigMap\"}").await;
-            objects.ok_or_else(|| replica.log())
-        })
-        .await;
-        assert!(objects > 0.0 && objects < 80.0, "{objects} of 120 children");
-        cached += objects;
-    }
-    // Each process also has the record of its rule.
-    assert!((cached - 123.0).abs() < 0.5, "{cached}: each child is in one cache");
+            cached.push(objects.unwrap_or_default());
+        }
+        let shared = cached.iter().all(|objects| *objects > 1.0 && *objects < 80.0);
+        let all = (cached.iter().sum::<f64>() - 123.0).abs() < 0.5;
+        if shared && all { Ok(()) } else { Err(format!("{cached:?}")) }
+    })
+    .await;
 
     let all = names(200);
     scene.parents_are(&all, 1).await;
@@ -512,7 +512,10 @@ pub(crate) async fn another_number_of_shards_waits_for_the_end_of_the_last() {
         if passes >= Some(60.0) { Ok(()) } else { Err(format!("{passes:?}")) }
     })
     .await;
-    assert_eq!(two.writes(), [], "nothing is relabelled, and nothing else is written");
+    // A status that the one before still owed when it was stopped is written by the next.
+    let mut wrote = two.writes();
+    wrote.retain(|request| !request.uri.contains("/status"));
+    assert_eq!(wrote, [], "nothing is relabelled, and nothing else is written");
     scene.parents_are(&parents, 3).await;
     scene.converged(&parents, 3).await;
     never_two_at_once(&[&one, &two]);

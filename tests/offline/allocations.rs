@@ -22,7 +22,7 @@ fn an_unchanged_pass_copies_no_object() {
     for case in [Case::App, Case::Text, Case::Many(50)] {
         let quiet = Quiet::new(case);
         let seen = quiet.seen();
-        let looked = measure(|| drop(quiet.is_same(&seen)));
+        let looked = measure(|| assert!(quiet.is_same(&seen)));
         let per_child = looked.bytes_total / quiet.children() as u64;
         // The fetch alone: the child of `Text` has 300 KB.
         assert!(per_child <= 8 << 10, "{case:?}: {per_child} bytes per child");
