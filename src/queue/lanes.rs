@@ -177,11 +177,7 @@ impl<F: Clone + Ord, K> Lanes<F, K> {
         None
     }
 
-    fn pop_overdue(
-        &mut self,
-        now: Instant,
-        may: &impl Fn(&F) -> bool,
-    ) -> Option<(Lane, F, K)> {
+    fn pop_overdue(&mut self, now: Instant, may: &impl Fn(&F) -> bool) -> Option<(Lane, F, K)> {
         let is_overdue = |since: Instant| now.saturating_duration_since(since) > OVERDUE;
         if !self.oldest().is_some_and(is_overdue) {
             return None;
