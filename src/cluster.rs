@@ -17,20 +17,20 @@ use crate::refusal::{Class, Refusal, Texts};
 use crate::render::DesiredChild;
 use crate::store::{Format, Stored};
 use crate::watch::{Kind, KindError, Kinds, Outage, Resource};
+pub(crate) use ask::Unanswered;
 use body::as_yaml;
 use kube::Client;
 use kube::api::{
     DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
 };
 use kube::core::Request;
+pub use limiter::{Limiter, Turn};
+pub use missing::Missing;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-pub(crate) use ask::Unanswered;
-pub use limiter::{Limiter, Turn};
-pub use missing::Missing;
 
 /// A call that takes longer is given up, and tried again by the queue.
 const PATIENCE: Duration = Duration::from_secs(30);

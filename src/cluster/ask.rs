@@ -76,14 +76,16 @@ async fn ask<T: DeserializeOwned>(
 /// left alone stands in the head alone. A 429 that is a `Status` is about an object: a webhook's, or of a kind that is just
 /// being prepared. That something behind the server is not there (503, 504) says nothing about the server.
 fn refusal(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> (Status, Load) {
-    let asked = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let asked =
+        headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     // Any object of JSON can be read as a status; one of a server has the code.
     let status = serde_json::from_slice::<Status>(body).ok();
     if let Some(status) = status.filter(|status| status.code != 0) {
         return (with_pause(status, asked), Load::Taken);
     }
     let text = String::from_utf8_lossy(body);
-    let status = Status::failure(text.trim(), "Failed to parse error data").with_code(code.as_u16());
+    let status =
+        Status::failure(text.trim(), "Failed to parse error data").with_code(code.as_u16());
     let busy = code == StatusCode::TOO_MANY_REQUESTS;
     let pause = asked.map(|seconds| Duration::from_secs(seconds.into()));
     let load = if busy { Load::Busy(pause) } else { Load::Taken };
@@ -131,7 +133,9 @@ mod tests {
         assert_eq!(read(429, None, busy), (None, Load::Busy(None)));
         assert_eq!(read(429, Some("Tue, 01 Dec 2026"), busy), (None, Load::Busy(None)));
         let status = |code, details: &str| {
-            format!(r#"{{"kind":"Status","status":"Failure","message":"no","reason":"r","code":{code}{details}}}"#)
+            format!(
+                r#"{{"kind":"Status","status":"Failure","message":"no","reason":"r","code":{code}{details}}}"#
+            )
         };
         let of_body = status(429, r#","details":{"retryAfterSeconds":7}"#);
         assert_eq!(read(429, Some("1"), &of_body), (Some(7), Load::Taken), "about an object");

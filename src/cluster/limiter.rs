@@ -95,10 +95,10 @@ impl Limiter {
         };
         loop {
             let paused = self.paused.notified();
-            let resumes = self.state().limit.pause(Instant::now());
+            let end = self.state().limit.pause(Instant::now());
             let resumed = async {
-                match resumes {
-                    Some(resumes) => sleep_until(resumes).await,
+                match end {
+                    Some(end) => sleep_until(end).await,
                     None => std::future::pending().await,
                 }
             };

@@ -138,7 +138,8 @@ impl Cluster {
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(body);
         let Ok(request) = request else { return false };
-        let answer = self.call::<Value>(super::no_kind(), request, crate::refusal::Refusal::from).await;
+        let answer =
+            self.call::<Value>(super::no_kind(), request, crate::refusal::Refusal::from).await;
         answer.is_ok_and(|answer| answer["status"]["allowed"] == true)
     }
 }

@@ -177,20 +177,16 @@ impl<F: Clone + Ord, K> Lanes<F, K> {
         None
     }
 
-    fn pop_overdue(
-        &mut self,
-        now: Instant,
-        may: &impl Fn(&F) -> bool,
-    ) -> Option<(Lane, F, K)> {
+    fn pop_overdue(&mut self, now: Instant, may: &impl Fn(&F) -> bool) -> Option<(Lane, F, K)> {
         let is_overdue = |since: Instant| now.saturating_duration_since(since) > OVERDUE;
         if !self.oldest().is_some_and(is_overdue) {
             return None;
         }
         let oldest = |lane: &Lane| Some((self.lines[*lane as usize].oldest(may)?, *lane));
         let (ticket, lane) = Lane::ALL.iter().filter_map(oldest).min()?;
-        let line = &mut self.lines[lane as usize];
-        line.waiting.get(&ticket).filter(|waiter| is_overdue(waiter.since))?;
-        let (flow, key) = line.remove(ticket)?;
+        let of_lane = &mut self.lines[lane as usize];
+        of_lane.waiting.get(&ticket).filter(|waiter| is_overdue(waiter.since))?;
+        let (flow, key) = of_lane.remove(ticket)?;
         Some((lane, flow, key))
     }
 

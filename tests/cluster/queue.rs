@@ -163,9 +163,9 @@ fn passes(sandbox: &Sandbox, rule: &str) -> u64 {
     let controller = sandbox.controller();
     let page = controller.metrics().page(&controller.snapshot(vec![true]));
     let of_rule = format!("kubewright_passes_total{{rule=\"{rule}\",");
-    let counts = page.lines().filter_map(|line| {
-        line.strip_prefix(&of_rule)?.rsplit(' ').next()?.parse::<u64>().ok()
-    });
+    let counts = page
+        .lines()
+        .filter_map(|line| line.strip_prefix(&of_rule)?.rsplit(' ').next()?.parse::<u64>().ok());
     counts.sum()
 }
 

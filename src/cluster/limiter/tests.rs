@@ -166,7 +166,9 @@ async fn what_flow_control_asks_for_is_kept_by_every_request() {
         let mut log = log.lock().unwrap();
         log.push(Instant::now());
         let answer = match log.len() {
-            1 => Response::builder().status(429).header("Retry-After", "3").body("Too many requests"),
+            1 => {
+                Response::builder().status(429).header("Retry-After", "3").body("Too many requests")
+            }
             _ => Response::builder().body("{}"),
         };
         let answer = answer.unwrap().map(|text| Body::from(text.as_bytes().to_vec()));
