@@ -368,8 +368,8 @@ async fn write(
             // Fields that were ours and that somebody changed meanwhile are drift; others are not ours to take.
             Err(Refusal { class: Class::Held(fields), .. }) => {
                 let ours = |held: &HeldField| {
-                    let owned = memo.is_some_and(|memo| memo.owned.fields.owns(&held.field));
-                    owned || marks::is_ours(&held.field)
+                    let applied = memo.is_some_and(|memo| memo.owned.fields.owns(&held.field));
+                    applied || marks::is_ours(&held.field)
                 };
                 if !fields.iter().all(ours) {
                     return Err(Trouble::Held(fields));
