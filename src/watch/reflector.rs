@@ -74,10 +74,18 @@ pub(super) struct Reflector {
     failures: u32,
     /// A list was begun without a wait since the last stream proved itself.
     relisted: bool,
-    /// A stream was given up because it had no bookmark, and none has come since: the server may send none.
-    patient: bool,
+    bookmarks: Bookmarks,
     /// The sort of the last failure, until a stream has proven itself.
     failing: Option<(std::mem::Discriminant<Failure>, u16)>,
+}
+
+/// Whether a stream without bookmarks is taken for a dead one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bookmarks {
+    /// The server sends them, as far as we know.
+    Expected,
+    /// A stream was given up because it had none, and none has come since: the server may send none.
+    Missed,
 }
 
 /// Who hears how a watch is doing.
@@ -100,7 +108,7 @@ impl Reflector {
             unpaged: false,
             failures: 0,
             relisted: false,
-            patient: false,
+            bookmarks: Bookmarks::Expected,
             failing: None,
         }
     }
@@ -206,18 +214,24 @@ impl Reflector {
                 self.proven();
             }
             let silent = heard.unwrap_or(begun) + SILENT_AFTER;
-            let silent = if bookmarks || !self.patient { end.min(silent) } else { end };
+            let silent = if bookmarks || self.bookmarks == Bookmarks::Expected {
+                end.min(silent)
+            } else {
+                end
+            };
             match timeout_at(if proven { silent } else { proven_at }, lines.next()).await {
                 Ok(line) => match line? {
                     Some(line) => {
                         bookmarks |= self.hear(line)?;
-                        self.patient &= !bookmarks;
+                        if bookmarks {
+                            self.bookmarks = Bookmarks::Expected;
+                        }
                         heard = Some(Instant::now());
                     }
                     None => return self.ended(begun.elapsed(), heard.is_some()),
                 },
                 Err(_) if proven && !bookmarks && Instant::now() < end => {
-                    self.patient = true;
+                    self.bookmarks = Bookmarks::Missed;
                     return self.ended(begun.elapsed(), heard.is_some());
                 }
                 Err(_) if proven => return Err(Failure::Silent),

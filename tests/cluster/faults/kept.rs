@@ -107,7 +107,11 @@ pub(crate) async fn nothing_that_is_kept_for_a_parent_outlives_it() {
     .await;
     assert_eq!(far.get("ConfigMap", "kube-root-ca.crt").await["metadata"]["namespace"], "kept-far");
     let shared = sandbox.get("ConfigMap", "shared").await;
-    assert!(shared.get("data").is_none_or(|data| data.as_object().is_none_or(|d| d.is_empty())));
+    assert!(
+        shared
+            .get("data")
+            .is_none_or(|data| data.as_object().is_none_or(serde_json::Map::is_empty))
+    );
     sandbox.stop().await;
 }
 

@@ -106,7 +106,7 @@ pub(crate) async fn crashes_of_the_api_server_and_its_store_lose_and_double_noth
     crash(&plane, &[Program::ApiServer, Program::Etcd]).await;
     let begun = Instant::now();
     plot.is("app-19", "v5", 5, &["a"]).await;
-    let follows = |object: &Value| object["data"]["image"] == "v5";
+    let follows = |object: &Value| object["data"]["main"] == "v5";
     while !plot.objects().await.iter().any(|o| o["metadata"]["name"] == "app-19-far" && follows(o))
     {
         assert!(begun.elapsed() < SOON, "an edit is not followed after an outage");
