@@ -331,10 +331,7 @@ impl Cluster {
         let permit = self.limiter.permit(&self.turn, kind).await;
         let (method, begun) = (request.method().clone(), Instant::now());
         let answer = permit.ask(&self.client, request, PATIENCE).await;
-        self.outage.note(matches!(
-            answer,
-            Ok(_) | Err(Unanswered::Refused(kube::Error::Api(_)))
-        ));
+        self.outage.note(matches!(answer, Ok(_) | Err(Unanswered::Refused(kube::Error::Api(_)))));
         if let Err(Unanswered::Refused(kube::Error::Api(status))) = &answer {
             self.missing.note(&status.message);
         }

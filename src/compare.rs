@@ -275,9 +275,8 @@ fn as_marked(
     let judged = by_matching(child, live, manager);
     let wanted = || owned::compared(&child.object, &child.ignored);
     let same = match (mark, &judged.0) {
-        (IntentMark::Whole(_), _) => true,
         (IntentMark::Open(_), Action::Keep) => child.secrets.stand(&wanted(), live.value()),
-        (IntentMark::Open(_), _) => true,
+        (IntentMark::Whole(_) | IntentMark::Open(_), _) => true,
         // To make it anew because of a format would be worse than to miss a change.
         (IntentMark::Unknown, Action::Keep) if child.policies.update == Update::Recreate => true,
         (IntentMark::Unknown, Action::Keep) => {

@@ -359,7 +359,7 @@ impl Controller {
         let interested = |objects: &BTreeSet<ObjectId>| attached.edits(&key.parent, objects);
         let lane = self.queue.lane_of(key).unwrap_or(Lane::Drift);
         let cluster = &writer.cluster.for_pass(&key.rule, lane);
-        let scene = Scene { gate, cluster, ..sight.scene(self, attached, &interested) };
+        let scene = Scene { cluster, gate, ..sight.scene(self, attached, &interested) };
         let Remembered { mut memory, counted } =
             lock(&self.memories).remove(key).unwrap_or_default();
         let ended = reconcile(&scene, &mut memory).await;

@@ -9,10 +9,11 @@ pub(crate) mod finalizer;
 mod foresee;
 mod gate;
 mod made;
+mod next;
 mod seen;
 
 use crate::act::patch::{Patched, Patches, patch};
-use crate::act::{Done, Outcome, Remembered, Restraints, Trouble, act};
+use crate::act::{Outcome, Remembered, Restraints, Trouble, act};
 use crate::cluster::{Cluster, Deleted};
 use crate::compare::{Memos, compare};
 use crate::event::{self, Event, EventMemory, Fact};
@@ -20,7 +21,7 @@ use crate::fetch::{ChildCache, Edited, Live, Observed, Owner, fetch};
 use crate::input::Inputs;
 use crate::marks::{self, Mark, annotation, hash64};
 use crate::object::{Gvk, ObjectId};
-use crate::queue::{Lane, random};
+use crate::queue::Lane;
 use crate::refusal::{Class, Refusal};
 use crate::render::{Desired, Setting, render};
 use crate::report::Report;
@@ -39,6 +40,8 @@ use tokio::time::Instant;
 pub use crate::act::BACKSTOP;
 pub(crate) use foresee::foresee;
 pub use gate::Gate;
+pub use next::Next;
+use next::{after_edits, after_outcome, after_refusal, after_status, by_time};
 pub use seen::{Around, Seen};
 
 /// What a pass works with.
@@ -119,33 +122,6 @@ pub enum Extent {
     Same,
 }
 
-/// When to look again: both may be said, and the earlier counts. An event always counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Next {
-    /// Something failed that may pass by itself: after the backoff.
-    pub failed: bool,
-    /// After this time, in this lane.
-    pub look: Option<(Duration, Lane)>,
-}
-
-impl Next {
-    pub(crate) const FAILED: Self = Self { failed: true, look: None };
-
-    pub(crate) fn after(delay: Duration, lane: Lane) -> Self {
-        Self { failed: false, look: Some((delay, lane)) }
-    }
-
-    fn at(moment: Option<Instant>) -> Self {
-        let delay = |at: Instant| (at.saturating_duration_since(Instant::now()), Lane::Drift);
-        Self { failed: false, look: moment.map(delay) }
-    }
-
-    pub(crate) fn and(self, other: Self) -> Self {
-        let look = self.look.into_iter().chain(other.look).min();
-        Self { failed: self.failed || other.failed, look }
-    }
-}
-
 /// Runs one pass.
 pub async fn reconcile(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     if is_own_child(&scene.parent, scene.rule) {
@@ -182,17 +158,14 @@ pub async fn clear(scene: &Scene<'_>, memory: &mut Memory) -> Next {
 async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
     let manager = marks::manager(&scene.rule.identity, &scene.parent.id);
     let observed = scene.observe(&manager);
-    let same = |seen: &Seen| seen.is_same(scene.around(), &observed);
-    if memory.seen.as_ref().is_some_and(same) {
+    if memory.seen.as_ref().is_some_and(|seen| seen.is_same(scene.around(), &observed)) {
         return Ended { extent: Extent::Same, ..Ended::default() };
     }
     let owner = scene.owner(&manager);
     let now = Timestamp::now();
-    let Some(randomness) = randomness() else {
-        // A placeholder must never reach a cluster.
+    let Some(desired) = scene.desired(&observed, now) else {
         return Ended { next: Next::FAILED, ..Ended::default() };
     };
-    let desired = render(scene.rule, &observed, &scene.setting(now, &randomness));
     memory.events.look(&memory.children, &observed, &desired);
     let plan = compare(&desired, &observed, &mut memory.children, &owner);
     let mut plan = plan.checked(scene.children, &owner);
@@ -200,17 +173,15 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         return Ended { next, extent: Extent::Deferred, ..Ended::default() };
     }
     let held = finalizer::hold(scene, &desired).await;
-    match &held {
+    if let Err(refusal) = &held {
         // Whatever would be made now would be left behind, or go with the parent and come back with the next pass.
-        Err(Refusal { class: Class::NotFound, .. }) => return Ended::default(),
-        Err(refusal) => plan.withhold(refusal),
-        Ok(()) => {}
+        if refusal.class == Class::NotFound {
+            return Ended::default();
+        }
+        plan.withhold(refusal);
     }
-    let remembered = Remembered {
-        memos: &mut memory.children,
-        restraints: &mut memory.restraints,
-        edition: edition(scene),
-    };
+    let (memos, restraints) = (&mut memory.children, &mut memory.restraints);
+    let remembered = Remembered { memos, restraints, edition: edition(scene) };
     let outcome = act(scene.cluster, &plan, remembered, &owner, desired.may_prune()).await;
     scene.remember(&outcome);
     let edits = match &held {
@@ -234,8 +205,7 @@ async fn whole(scene: &Scene<'_>, memory: &mut Memory) -> Ended {
         .and(remembered_on_parent(scene, &desired, after).await)
         .and(after_status(&written.result))
         .and(Next::at(memory.status.retries()))
-        .and(scene.rule.resync.map_or(Next::default(), resync))
-        .and(said.look_again.map_or(Next::default(), |at| Next::after(from(now, at), Lane::Drift)));
+        .and(by_time(scene.rule, said.look_again, now));
     let is_permanent = |refusal: &Refusal| refusal.class == Class::Permanent;
     let all = desired.may_prune() && outcome.is_complete();
     let rests = all && !wrote && next == Next::default() && events.is_empty();
@@ -302,6 +272,11 @@ fn taken(desired: &Desired, outcome: &Outcome) -> Vec<ObjectId> {
 }
 
 impl Scene<'_> {
+    /// Nothing if there is no randomness: a placeholder must never reach a cluster.
+    fn desired(&self, observed: &Observed, now: Timestamp) -> Option<Desired> {
+        Some(render(self.rule, observed, &self.setting(now, &randomness()?)))
+    }
+
     fn around(&self) -> Around<'_> {
         let (rule, shape, scopes) = (self.rule, self.shape, self.scopes);
         Around { rule, shape, scopes, came: self.cluster.missing.came() }
@@ -439,92 +414,8 @@ impl Scene<'_> {
     }
 }
 
-/// When to look at the children again.
-fn after_outcome(rule: &Rule, desired: &Desired, outcome: &Outcome, wrote: bool) -> Next {
-    let children = outcome.children.iter().filter_map(|result| result.as_ref().err());
-    let pruned = outcome.pruned.iter().filter_map(|(_, result)| result.as_ref().err());
-    let all = children.map(after_trouble).chain(pruned.map(after_write));
-    // What waits may find now what it waits for, and what is made of another child may come out differently.
-    let depends = desired.waiting().next().is_some() || rule.children_read_each_other();
-    let waits = wrote && depends;
-    // An object with generated values that the cache did not know is rendered anew with them.
-    let is_found = |result: &Result<Done, Trouble>| matches!(result, Ok(Done::Found(_)));
-    let waits = waits || outcome.children.iter().any(is_found);
-    let waiting = if waits { Next::after(Duration::ZERO, Lane::Finish) } else { Next::default() };
-    all.fold(waiting.and(Next::at(outcome.look_again)), Next::and)
-}
-
-fn after_edits(edits: &Patched) -> Next {
-    let troubles = edits.results.iter().filter_map(|result| result.as_ref().err());
-    let removals = edits.removed.iter().filter_map(|(_, result)| result.as_ref().err());
-    let all = troubles.map(after_trouble).chain(removals.map(after_refusal));
-    all.fold(Next::at(edits.look_again), Next::and)
-}
-
-fn after_trouble(trouble: &Trouble) -> Next {
-    match trouble {
-        // We may have missed how it became free. No request is sent before its time.
-        Trouble::NotOurs(_) => Next::FAILED,
-        // Whoever watches the lists wakes all parents when there is more to see; the time of the others comes with the
-        // outcome.
-        Trouble::Unseen(_) | Trouble::Held(_) | Trouble::Contested(_) | Trouble::Lost(_) => {
-            Next::default()
-        }
-        Trouble::Refused(refusal) => after_write(refusal),
-    }
-}
-
-/// After a refused write or deletion of a child.
-fn after_write(refusal: &Refusal) -> Next {
-    match refusal.class {
-        Class::Permanent
-        | Class::Withheld
-        | Class::Forbidden
-        | Class::Unavailable
-        | Class::NotServed
-        | Class::Held(_) => Next::default(),
-        Class::NotFound | Class::Stale | Class::Transient(_) => after_refusal(refusal),
-    }
-}
-
-fn after_refusal(refusal: &Refusal) -> Next {
-    match &refusal.class {
-        Class::Permanent => Next::after(BACKSTOP, Lane::Drift),
-        Class::Transient(Some(delay)) => Next::after(*delay, Lane::Drift),
-        Class::NotFound
-        | Class::Stale
-        | Class::Held(_)
-        | Class::Forbidden
-        | Class::Unavailable
-        | Class::NotServed
-        | Class::Transient(None) => Next::FAILED,
-        // Whoever holds it back wakes the parent.
-        Class::Withheld => Next::default(),
-    }
-}
-
-/// When to look at the status again. What is gone needs none; a rule may read the status that it wrote itself.
-fn after_status(written: &Result<Sent, Refusal>) -> Next {
-    match written {
-        Ok(Sent::Same) | Err(Refusal { class: Class::NotFound, .. }) => Next::default(),
-        Ok(Sent::Now) => Next::after(Duration::ZERO, Lane::Finish),
-        Ok(Sent::Later(delay)) => Next::after(*delay, Lane::Finish),
-        Err(refusal) => after_refusal(refusal),
-    }
-}
-
 /// For values that are made once.
 fn randomness() -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).ok().map(|()| bytes)
-}
-
-/// Up to a tenth earlier, so that parents which came together do not stay together.
-fn resync(every: Duration) -> Next {
-    Next::after(every.mul_f64(1.0 - random() / 10.0), Lane::Bulk)
-}
-
-/// How long until a moment; one that has passed means now.
-fn from(now: Timestamp, at: Timestamp) -> Duration {
-    Duration::try_from(at.duration_since(now)).unwrap_or_default()
 }

@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 /// Two rules: the kind of one's children can be made to hang.
-const RULES: &str = r#"
+const RULES: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: hanging}
@@ -26,7 +26,7 @@ metadata: {name: quick}
 spec:
   parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
   children: [{id: config, template: config.yaml}]
-"#;
+";
 
 const SLOW: &str = "\
 apiVersion: tests.kubewright.io/v1
@@ -142,14 +142,14 @@ pub(crate) async fn a_webhook_that_hangs_holds_up_nothing_but_its_kind() {
 }
 
 /// A rule without a status, so that only the child's changes cause passes.
-const FLAPS: &str = r#"
+const FLAPS: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: flaps}
 spec:
   parent: {apiVersion: demo.kubewright.io/v1, kind: WebApp}
   children: [{id: part, template: part.yaml}]
-"#;
+";
 
 const PART: &str = "\
 apiVersion: tests.kubewright.io/v1
@@ -198,7 +198,7 @@ pub(crate) async fn a_child_that_flaps_is_looked_at_a_few_times_a_second() {
 const MANY: usize = 300;
 
 /// Parents with one child each. Another `note` in the rule changes every child.
-const FLEET: &str = r#"
+const FLEET: &str = r"
 apiVersion: kubewright.io/v1alpha1
 kind: Rule
 metadata: {name: fleet}
@@ -208,7 +208,7 @@ spec:
     note: first
   children: [{id: config, template: config.yaml}]
   status: {}
-"#;
+";
 
 const NOTED: &str = "\
 apiVersion: v1

@@ -90,6 +90,36 @@ impl<'a> Forgeries<'a> {
     }
 }
 
+/// What a parent's writer makes up about it: its status, and our annotations.
+async fn lies_are_corrected(sandbox: &Sandbox, other: &Sandbox) {
+    let secret = sandbox.get("Secret", "shop-made").await;
+    let lies = json!({"status": {"availableReplicas": 77, "conditions": [{"type": "Ready", "status": "False",
+        "reason": "Forged", "message": "x", "lastTransitionTime": "2020-01-01T00:00:00Z"}]}});
+    sandbox.edit_status("WebApp", "shop", lies).await;
+    let annotations = json!({"metadata": {"annotations": {"kubewright.io/generated": "each,far",
+        "kubewright.io/child": "{}", "kubewright.io/allow-deletions": "all"}}});
+    sandbox.edit("WebApp", "shop", annotations).await;
+    sandbox
+        .until("WebApp", "shop", "tells the truth", |o| o["status"]["availableReplicas"] == 1)
+        .await;
+    sandbox.until("WebApp", "shop", "is ready", |o| condition(o, "Ready").0 == "True").await;
+    sandbox.settled().await;
+    let now = sandbox.get("Secret", "shop-made").await;
+    assert_eq!(
+        (&now["data"], &now["metadata"]["uid"]),
+        (&secret["data"], &secret["metadata"]["uid"])
+    );
+    assert!(sandbox.find("ConfigMap", "shop-a").await.is_some());
+    assert!(other.find("ConfigMap", "shop-far").await.is_some());
+    let told = format!(
+        "{} {:?}",
+        sandbox.get("WebApp", "shop").await["status"],
+        sandbox.told("shop").await
+    );
+    let value = secret["data"]["a"].as_str().expect("a text");
+    assert!(!told.contains(value), "{told}");
+}
+
 /// Whoever may write `ConfigMaps` puts our labels, annotations and owner references on objects of their own, in the parent's
 /// namespace and elsewhere, and whoever may write a parent makes up its status and our annotations on it.
 pub(crate) async fn forged_marks_delete_nothing_and_are_read_as_nothing() {
@@ -129,31 +159,7 @@ pub(crate) async fn forged_marks_delete_nothing_and_are_read_as_nothing() {
     sandbox.settled().await;
     forgeries.stand().await;
 
-    // What a parent's writer makes up about it.
-    let secret = sandbox.get("Secret", "shop-made").await;
-    let lies = json!({"status": {"availableReplicas": 77, "conditions": [{"type": "Ready", "status": "False",
-        "reason": "Forged", "message": "x", "lastTransitionTime": "2020-01-01T00:00:00Z"}]}});
-    sandbox.edit_status("WebApp", "shop", lies).await;
-    let annotations = json!({"metadata": {"annotations": {"kubewright.io/generated": "each,far",
-        "kubewright.io/child": "{}", "kubewright.io/allow-deletions": "all"}}});
-    sandbox.edit("WebApp", "shop", annotations).await;
-    sandbox.until("WebApp", "shop", "tells the truth", counted(1)).await;
-    sandbox.until("WebApp", "shop", "is ready", |o| condition(o, "Ready").0 == "True").await;
-    sandbox.settled().await;
-    let now = sandbox.get("Secret", "shop-made").await;
-    assert_eq!(
-        (&now["data"], &now["metadata"]["uid"]),
-        (&secret["data"], &secret["metadata"]["uid"])
-    );
-    assert!(sandbox.find("ConfigMap", "shop-a").await.is_some());
-    assert!(other.find("ConfigMap", "shop-far").await.is_some());
-    let told = format!(
-        "{} {:?}",
-        sandbox.get("WebApp", "shop").await["status"],
-        sandbox.told("shop").await
-    );
-    let value = secret["data"]["a"].as_str().expect("a text");
-    assert!(!told.contains(value), "{told}");
+    lies_are_corrected(&sandbox, &other).await;
 
     // None of them holds the parent when it goes, and none goes with it but what garbage collection takes.
     forgeries.0.retain(|(_, name, _)| !["copy", "tied"].contains(&name.as_str()));
