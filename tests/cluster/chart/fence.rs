@@ -3,12 +3,13 @@
 //! In: a release with two pods that kwok plays, and a token bound to each. Out: panics. Never here: how the Lease is won.
 
 use super::helm::CHART;
-use super::installed::Cluster;
+use super::installed::{Cluster, Program};
 use kube::Client;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_mins(1);
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kw/leases";
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kw/leases/kubewright-shard-0";
 const BINDING: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/kw-kw-kubewright-fence";
 
@@ -63,6 +64,7 @@ pub(crate) fn only_the_holder_of_the_lease_writes() {
     let program = cluster.run_program_as(Some(first));
     cluster.until_ready("demo.kubewright.io/v1", "WebApp", "default", "internal", &program);
     assert!(!program.log().contains("only the holder"), "{}", program.log());
+    a_refused_leader_tells_it_and_tries_again(&cluster, &program, first);
     program.stop();
 
     let old = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old"}});
@@ -90,6 +92,26 @@ pub(crate) fn only_the_holder_of_the_lease_writes() {
     }
     without_a_lease_nobody_is_refused(&cluster, &b);
     cluster.stop();
+}
+
+/// As one that leads before the API server knows it: here the fence asks another Lease for a while.
+fn a_refused_leader_tells_it_and_tries_again(cluster: &Cluster, program: &Program, pod: &Value) {
+    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                       "metadata": {"name": "elsewhere"}, "spec": {"holderIdentity": "other_0"}});
+    cluster.request("POST", LEASES, &lease).expect("created");
+    let ask = |lease: &str| {
+        let patch = json!({"spec": {"paramRef": {"name": lease}}});
+        cluster.request("PATCH", BINDING, &patch).expect("an edit");
+    };
+    ask("elsewhere");
+    let client = cluster.client_of("kw-kubewright", Some(pod));
+    until("the fence asks elsewhere", || send(cluster, &client, &fenced()[0]).is_err());
+    cluster.patch_webapp("internal", &json!({"spec": {"replicas": 3}}));
+    cluster.until_told("only the holder of the Lease", program);
+    ask("kubewright-shard-0");
+    let deployment = ("apps/v1", "Deployment", "default", "internal");
+    cluster.until(deployment, "has three", program, |found| found["spec"]["replicas"] == 3);
+    cluster.until_ready("demo.kubewright.io/v1", "WebApp", "default", "internal", program);
 }
 
 /// It never keeps a whole cluster from working, which `Deny` would.
