@@ -1,9 +1,11 @@
 //! The chart, as `helm` sees it and as it works: rendered for many values, refused for wrong ones, and installed on a control
 //! plane of its own, where the program runs with the token and the rights that the chart made for it, and with nothing else.
 
+mod fence;
 mod helm;
 mod installed;
 
+pub(crate) use fence::only_the_holder_of_the_lease_writes;
 use helm::{CHART, helm};
 use installed::Cluster;
 use serde_json::{Value, json};
@@ -23,6 +25,11 @@ const CASES: &[(&str, &str)] = &[
         "several-replicas",
         "packs: {webapp: {enabled: true}}\nreplicas: 3\nleaderElection: {leaseDuration: 30s}\n\
          flowSchema: {enabled: true}\npriorityClassName: system-cluster-critical\n",
+    ),
+    (
+        "with-a-fence",
+        "packs: {webapp: {enabled: true}}\nreplicas: 2\navailability: {fence: true}\ninstallation: shop\n\
+         serviceAccount: {name: robot}\n",
     ),
     (
         "shards",
@@ -98,6 +105,16 @@ pub(crate) fn wrong_values_are_refused_and_named() {
             vec![on, "replicas=2", "leaderElection.enabled=false"],
             "several replicas without leader election",
         ),
+        (vec![on, "availability.fence=true"], "availability.fence needs a leader"),
+        (
+            vec![on, "availability.fence=true", "shards=2", "leaderElection.enabled=true"],
+            "each shard has its own",
+        ),
+        (
+            vec![on, "availability.fence=true", "replicas=2", "installation=Team_A"],
+            "has to know the name of the Lease",
+        ),
+        (vec![on, "availability.fence=maybe"], "fence"),
         (vec![on, "ruleSources.imageFolder=/x"], "leaves no place for packs"),
         (vec![on, "replicas=-1"], "replicas"),
         (vec![on, "replicas=many"], "replicas"),

@@ -329,7 +329,7 @@ fn replicas() -> Vec<Trial> {
 
 /// Tests that start processes of their own.
 fn with_processes() -> Vec<Trial> {
-    let blocking: [(&str, fn()); 10] = [
+    let blocking: [(&str, fn()); 11] = [
         ("chart::it_renders_as_expected", chart::it_renders_as_expected),
         ("chart::wrong_values_are_refused_and_named", chart::wrong_values_are_refused_and_named),
         (
@@ -340,6 +340,7 @@ fn with_processes() -> Vec<Trial> {
             "chart::a_release_lives_and_goes_and_takes_no_object_along",
             chart::a_release_lives_and_goes_and_takes_no_object_along,
         ),
+        ("chart::only_the_holder_of_the_lease_writes", chart::only_the_holder_of_the_lease_writes),
         (
             "control_plane::no_server_outlives_a_killed_parent",
             control_plane::no_server_outlives_a_killed_parent,

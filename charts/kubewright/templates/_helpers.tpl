@@ -63,4 +63,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and (gt (int .Values.replicas) 1) (not (include "kubewright.leases" .)) -}}
 {{- fail "several replicas without leader election all do the same work: set leaderElection.enabled to auto or true" -}}
 {{- end -}}
+{{- if and .Values.availability.fence (not (include "kubewright.elects" .)) -}}
+{{- fail "availability.fence needs a leader, whose Lease it asks: set leaderElection.enabled to true, or availability.fence to false" -}}
+{{- end -}}
+{{- if and .Values.availability.fence (gt (int .Values.shards) 1) -}}
+{{- fail "availability.fence knows one Lease, and each shard has its own: set shards to 1, or availability.fence to false" -}}
+{{- end -}}
+{{- if and .Values.availability.fence (not (regexMatch "^[a-z0-9][a-z0-9-]*$" .Values.installation)) -}}
+{{- fail "availability.fence has to know the name of the Lease: give an installation of small letters, digits and `-`, or set availability.fence to false" -}}
+{{- end -}}
 {{- end -}}

@@ -3,7 +3,8 @@
 use super::helm::helm_with;
 use crate::sandbox::condition;
 use http::Request;
-use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use kubewright::control_plane::{self, ControlPlane, Options};
 use kubewright::object::Gvk;
 use kubewright::watch::Kinds;
@@ -82,6 +83,11 @@ impl Cluster {
     /// Starts the program with the arguments of the release's Deployment, the files that its pod would have, and the token of its
     /// service account.
     pub(crate) fn run_program(&self) -> Program {
+        self.run_program_as(None)
+    }
+
+    /// The same as one of the release's pods.
+    pub(crate) fn run_program_as(&self, of_pod: Option<&Value>) -> Program {
         let folder = tempfile::tempdir().expect("a folder");
         let deployment = self.get("apps/v1", "Deployment", NAMESPACE, "kw-kubewright");
         let pod = &deployment["spec"]["template"]["spec"];
@@ -104,9 +110,11 @@ impl Cluster {
         });
         let account = pod["serviceAccountName"].as_str().expect("an account");
         let kubeconfig = folder.path().join("kubeconfig");
-        fs::write(&kubeconfig, self.kubeconfig_of(account)).expect("a file");
+        fs::write(&kubeconfig, self.kubeconfig_of(account, of_pod)).expect("a file");
+        let host = of_pod.and_then(|pod| pod["metadata"]["name"].as_str());
         let process = Command::new(env!("CARGO_BIN_EXE_kubewright"))
             .args(arguments)
+            .envs(host.map(|host| ("HOSTNAME", host)))
             .env("KUBECONFIG", &kubeconfig)
             .env("KUBEWRIGHT_NAMESPACE", NAMESPACE)
             .env("KUBEWRIGHT_ADDRESS", "127.0.0.1:0")
@@ -117,16 +125,31 @@ impl Cluster {
         Program { process, folder }
     }
 
-    /// The administrator's kubeconfig with another user: a token for the service account.
-    fn kubeconfig_of(&self, account: &str) -> String {
+    /// The administrator's kubeconfig with another user: a token for the service account, bound to a pod if there is one.
+    fn kubeconfig_of(&self, account: &str, pod: Option<&Value>) -> String {
         let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token");
-        let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-                          "spec": {"expirationSeconds": 3600}});
+        let mut body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+                              "spec": {"expirationSeconds": 3600}});
+        if let Some(metadata) = pod.map(|pod| &pod["metadata"]) {
+            body["spec"]["boundObjectRef"] = json!({"apiVersion": "v1", "kind": "Pod",
+                                                    "name": metadata["name"], "uid": metadata["uid"]});
+        }
         let answer = self.request("POST", &path, &body).expect("a token");
         let text = fs::read_to_string(self.plane.kubeconfig()).expect("a kubeconfig");
         let mut config = yaml::parse(&text, &yaml::Limits::FILE).expect("YAML")[0].root.to_json();
         config["users"][0]["user"] = json!({"token": answer["status"]["token"]});
         config.to_string()
+    }
+
+    /// A client with such a token.
+    pub(crate) fn client_of(&self, account: &str, pod: Option<&Value>) -> Client {
+        let text = self.kubeconfig_of(account, pod);
+        let config = Kubeconfig::from_yaml(&text).expect("a kubeconfig");
+        self.runtime.block_on(async {
+            let options = KubeConfigOptions::default();
+            let config = Config::from_custom_kubeconfig(config, &options);
+            Client::try_from(config.await.expect("a configuration")).expect("a client")
+        })
     }
 
     /// Takes one verb of one resource out of a `ClusterRole`; gives the role as it was.
@@ -282,7 +305,18 @@ impl Cluster {
         format!("{}/{name}", kind.resource.path(namespace))
     }
 
-    fn request(&self, method: &str, uri: &str, body: &Value) -> Result<Value, String> {
+    pub(crate) fn request(&self, method: &str, uri: &str, body: &Value) -> Result<Value, String> {
+        self.request_as(&self.client, method, uri, body).map_err(|error| error.to_string())
+    }
+
+    /// A request of somebody.
+    pub(crate) fn request_as(
+        &self,
+        client: &Client,
+        method: &str,
+        uri: &str,
+        body: &Value,
+    ) -> Result<Value, kube::Error> {
         let kind = match method {
             "PATCH" if uri.contains("force=true") => "apply-patch+yaml",
             "PATCH" => "merge-patch+json",
@@ -295,7 +329,7 @@ impl Cluster {
             .header("content-type", format!("application/{kind}"))
             .body(body)
             .expect("a request");
-        self.runtime.block_on(self.client.request(request)).map_err(|error| error.to_string())
+        self.runtime.block_on(client.request(request))
     }
 }
 
