@@ -37,7 +37,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
         "LONGEST_LINE: usize = 32 << 20;",
         "| one line of a watch (an object) | 32 MiB |",
     ),
-    ("src/cluster.rs", "IN_FLIGHT: usize = 16;", "requests of passes in flight are 16 at most"),
+    ("src/cluster/limit.rs", "MOST: f64 = 32.0;", "requests of passes in flight are 32 at most"),
 ];
 
 #[test]
