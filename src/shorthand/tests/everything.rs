@@ -133,15 +133,9 @@ fn a_built_in_parent_has_no_schema_of_its_own() {
 
 #[test]
 fn the_example_of_the_documentation_compiles() {
-    let indented = PAGE.lines().skip_while(|line| !line.starts_with("    spec:"));
-    let example: Vec<&str> =
-        indented.take_while(|line| line.starts_with("    ")).map(|line| &line[4..]).collect();
-    let rule = format!(
-        "apiVersion: kubewright.io/v1alpha1\nkind: Rule\nmetadata: {{name: shop}}\n{}\n  children: []\n  status: \
-         {{fields: \"url: a\"}}\n",
-        example.join("\n")
-    );
-    let loaded = loaded(&[("shop.yaml", &rule)]);
+    let (_, block) = PAGE.split_once("```yaml\n").unwrap();
+    let (rule, _) = block.split_once("```").unwrap();
+    let loaded = loaded(&[("shop.yaml", rule)]);
     assert_eq!(loaded.problems, [], "{rule}");
     assert!(loaded.rules[0].definition.is_some(), "{rule}");
 }
