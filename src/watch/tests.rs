@@ -208,7 +208,7 @@ async fn a_server_that_sends_no_bookmarks_is_found_out_once() {
         |number| stuck(&[&event("MODIFIED", &object("a", 11 + number as u64))]),
     );
     let _watch = watch(client);
-    sleep(700 * SECOND).await;
+    sleep(600 * SECOND).await;
     let story = story(&asked);
     let times: Vec<u64> = story.iter().map(|(_, at)| *at).collect();
     assert!(story.iter().skip(1).all(|(step, _)| step != "list"), "{story:?}");
