@@ -399,12 +399,16 @@ async fn spread(replicas: &[&Replica], shards: usize) -> Duration {
     begun.elapsed()
 }
 
-/// Of each object: what one replica wrote was answered before another one wrote it.
+/// Of each object: what one replica wrote was answered before another one wrote it. The record of the rule is everybody's, and is only
+/// ever compared and swapped.
 fn never_two_at_once(replicas: &[&Replica]) {
     let mut by_object: BTreeMap<String, Vec<(usize, Request)>> = BTreeMap::new();
     for (who, replica) in replicas.iter().enumerate() {
         for request in replica.writes().into_iter().filter(|request| !request.is_about_events()) {
             let path = request.uri.split('?').next().unwrap_or_default().to_owned();
+            if path.ends_with("/configmaps") || path.contains("-rule-") {
+                continue;
+            }
             by_object.entry(path).or_default().push((who, request));
         }
     }

@@ -70,7 +70,7 @@ pub(crate) fn created(seen: &[Asked], plot: &str) -> BTreeMap<String, usize> {
     created
 }
 
-/// No child was created more often than in an undisturbed run.
+/// No child was created more often than in an undisturbed run, unless its parent went.
 pub(crate) fn nothing_twice(calm: &Calm, seen: &[Asked], plot: &str) {
     for (path, times) in created(seen, plot) {
         let expected = calm.created.get(&path).copied().unwrap_or(1);
@@ -87,7 +87,11 @@ pub(crate) fn nothing_twice(calm: &Calm, seen: &[Asked], plot: &str) {
                 )
             })
             .collect();
-        assert!(times <= expected, "{path} was created {times} times, not {expected}: {about:#?}");
+        // Of a parent that goes meanwhile, a child whose answer was lost may be collected before it is asked for once more; then it
+        // comes once more, and is collected again.
+        let goes = seen.iter().any(|asked| asked.path.contains(parent) && asked.code == Some(404));
+        let most = expected + usize::from(goes);
+        assert!(times <= most, "{path} was created {times} times, not {expected}: {about:#?}");
     }
 }
 
