@@ -87,10 +87,10 @@ pub(crate) fn nothing_twice(calm: &Calm, seen: &[Asked], plot: &str) {
                 )
             })
             .collect();
-        // Of a parent that goes meanwhile, a child whose answer was lost may be collected before it is asked for once more; then it
-        // comes once more, and is collected again.
+        // Of a parent that went while neither the watch nor an answer could tell us, what is made is collected at once, and made
+        // again with the next try: a few times, since the first answer about the parent ends it.
         let goes = seen.iter().any(|asked| asked.path.contains(parent) && asked.code == Some(404));
-        let most = expected + usize::from(goes);
+        let most = if goes { expected + 5 } else { expected };
         assert!(times <= most, "{path} was created {times} times, not {expected}: {about:#?}");
     }
 }
