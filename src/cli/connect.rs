@@ -8,6 +8,7 @@ use crate::cluster::Cluster;
 use crate::object::{Gvk, ObjectId};
 use crate::watch::{self, Kind};
 use clap::Args;
+use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::{Client, Config};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::path::PathBuf;
@@ -40,16 +41,27 @@ pub(super) struct Connection {
     pub(super) cluster: Cluster,
 }
 
-/// Connects to the cluster of the current kubeconfig, or the one this pod lives in.
-pub(super) async fn connect() -> Result<Connection, String> {
+/// Reaches the cluster of the current kubeconfig, or the one this pod lives in: how, and what it says of itself.
+pub(super) async fn reach() -> Result<(Config, Client, Info), String> {
     let mut config = Config::infer().await.map_err(|error| {
         format!("no cluster: {error}. Point KUBECONFIG at one, or try `kubewright dev`, which brings its own")
     })?;
     config.headers.push(user_agent());
-    let client = watch::client(config).map_err(|error| format!("no client: {error}"))?;
-    client.apiserver_version().await.map_err(|error| {
+    let client = watch::client(config.clone()).map_err(|error| no_client(&error))?;
+    let version = client.apiserver_version().await.map_err(|error| {
         format!("the cluster does not answer: {error}. `kubectl version` should show the same")
     })?;
+    Ok((config, client, version))
+}
+
+/// That there is no client.
+pub(super) fn no_client(error: &kube::Error) -> String {
+    format!("no client: {error}")
+}
+
+/// Connects for whoever only reads.
+pub(super) async fn connect() -> Result<Connection, String> {
+    let (_, client, _) = reach().await?;
     let cluster = Cluster::of(&client);
     Ok(Connection { client, cluster })
 }

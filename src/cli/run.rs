@@ -8,10 +8,10 @@ mod settings;
 
 pub use settings::RunArguments;
 
+use super::connect::{no_client, reach};
 use super::{Exit, Folders, Terminal, no_rule};
 use crate::rule::{self, Loaded};
-use crate::{serve, telemetry, watch};
-use kube::Config;
+use crate::{serve, telemetry};
 use pages::Subject;
 use replica::Replica;
 use rules::Rules;
@@ -62,20 +62,12 @@ async fn serve(arguments: &RunArguments, terminal: &mut Terminal) -> Result<Exit
             return Ok(Exit::Problems);
         }
     }
-    let mut config = Config::infer().await.map_err(|error| {
-        format!("no cluster: {error}. Point KUBECONFIG at one, or try `kubewright dev`, which brings its own")
-    })?;
+    let (config, client, version) = reach().await?;
     let namespace = arguments.namespace.as_ref().unwrap_or(&config.default_namespace).clone();
-    config.headers.push(user_agent());
-    let no_client = |error: kube::Error| format!("no client: {error}");
-    let client = watch::client(config.clone()).map_err(no_client)?;
-    let version = client.apiserver_version().await.map_err(|error| {
-        format!("the cluster does not answer: {error}. `kubectl version` should show the same")
-    })?;
     let no_signals = |error| format!("cannot listen for signals: {error}");
     let mut beside = JoinSet::new();
     beside.spawn(levels().map_err(no_signals)?);
-    let replica = Replica::new(arguments, &config).map_err(no_client)?;
+    let replica = Replica::new(arguments, &config).map_err(|error| no_client(&error))?;
     let controller = Arc::clone(&replica.controller);
     let subject = Arc::new(Subject::new(Arc::clone(&controller), replica.gates.clone()));
     if let Some(wanted) = arguments.address.0 {

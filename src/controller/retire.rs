@@ -4,10 +4,11 @@
 //! rule wanted deleted. It goes on until all is done, or the rule comes back. Never here: a rule that was only renamed.
 
 use super::attach::Attached;
+use super::sight::Sight;
 use super::{Controller, lock};
 use crate::object::ObjectId;
 use crate::queue::{Backoff, random};
-use crate::reconcile::{Memory, Next, Scene, retire};
+use crate::reconcile::{Memory, Next, retire};
 use crate::rule::Rule;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -91,24 +92,10 @@ async fn step(
     id: &ObjectId,
     memory: &mut Memory,
 ) -> bool {
-    let Some((parents, parent)) = attached.parent(id) else { return true };
-    let children = attached.children(controller.shards.of(id));
-    let (scopes, targets) = (attached.scopes(), attached.targets());
-    let scene = Scene {
-        // It sends nothing for the parents of others, who do the same for theirs.
-        cluster: &controller.writer(id).cluster,
-        rule: &attached.rule,
-        parent,
-        parents: &parents,
-        children: &children,
-        inputs: &Arc::default(),
-        targets: &targets,
-        interested: &|_| false,
-        scopes: &scopes,
-        shape: None,
-        installation: &controller.options.installation,
-        gate: None,
-    };
+    let Some(found) = attached.parent(id) else { return true };
+    // It sends nothing for the parents of others, who do the same for theirs.
+    let sight = Sight::to_take_apart(controller, attached, found);
+    let scene = sight.scene(controller, attached, &|_| false);
     retire(&scene, memory).await == Next::default()
 }
 

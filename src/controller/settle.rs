@@ -61,9 +61,12 @@ impl Controller {
             tracing::info!(rule = %rule.name, parents, changed, failing, "every parent has seen the changed rule");
             attached.guard.seen.store(true, Ordering::Relaxed);
         }
-        // A deletion that is held back now must be so after a restart too.
-        let open = lock(&attached.guard.budget).doubts_rule();
-        if open || !attached.guard.seen.swap(false, Ordering::Relaxed) {
+        // Most passes end here. A deletion that is held back now must be so after a restart too.
+        let seen = &attached.guard.seen;
+        if !seen.load(Ordering::Relaxed)
+            || lock(&attached.guard.budget).doubts_rule()
+            || !seen.swap(false, Ordering::Relaxed)
+        {
             return;
         }
         let Some(records) = &self.records else { return };

@@ -36,6 +36,17 @@ impl Sight {
         Some(Self { parent, parents, children, inputs, targets, scopes, shape })
     }
 
+    /// Of a parent that is only taken apart: nothing is rendered, and no status is written.
+    pub(super) fn to_take_apart(
+        controller: &Controller,
+        attached: &Attached,
+        (parents, parent): (Arc<Store>, Arc<Stored>),
+    ) -> Self {
+        let children = attached.children(controller.shards.of(&parent.id));
+        let (scopes, targets) = (attached.scopes(), attached.targets());
+        Self { parent, parents, children, inputs: Arc::default(), targets, scopes, shape: None }
+    }
+
     /// `interested` is told which objects the parent edits.
     pub(super) fn scene<'a>(
         &'a self,

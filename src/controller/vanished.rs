@@ -6,11 +6,12 @@
 //! a deletion while so many parents seem to be gone that the mistake is more likely ours; a child with an owner reference.
 
 use super::attach::Attached;
+use super::sight::Sight;
 use super::{Controller, Key, lock};
 use crate::fetch::{ChildCache, edited_by, free_children};
 use crate::object::{Gvk, ObjectId};
 use crate::queue::Lane;
-use crate::reconcile::{self, Memory, Next, Scene};
+use crate::reconcile::{self, Memory, Next};
 use crate::refusal::{Class, Refusal};
 use crate::rule::Rule;
 use crate::store::{Format, Store, Stored};
@@ -165,22 +166,9 @@ fn budget(parents: usize) -> usize {
 /// One step of taking a parent apart that does not exist any more.
 async fn clear(controller: &Controller, attached: &Attached, key: &Key, gvk: &Gvk) -> Next {
     let Some(parent) = stand_in(gvk, &key.parent) else { return Next::default() };
-    let children = attached.children(controller.shards.of(&key.parent));
-    let (scopes, targets) = (attached.scopes(), attached.targets());
-    let scene = Scene {
-        cluster: &controller.writer(&key.parent).cluster,
-        rule: &attached.rule,
-        parent: Arc::new(parent),
-        parents: &Store::new(gvk, false, None),
-        children: &children,
-        inputs: &Arc::default(),
-        targets: &targets,
-        interested: &|_| false,
-        scopes: &scopes,
-        shape: None,
-        installation: &controller.options.installation,
-        gate: None,
-    };
+    let nowhere = Arc::new(Store::new(gvk, false, None));
+    let sight = Sight::to_take_apart(controller, attached, (nowhere, Arc::new(parent)));
+    let scene = sight.scene(controller, attached, &|_| false);
     let mut memory = controller.vanished.memory(key);
     let next = reconcile::clear(&scene, &mut memory).await;
     controller.vanished.remember(key, memory);
